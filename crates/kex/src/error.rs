@@ -1,0 +1,61 @@
+use core::fmt;
+
+/// Why a key, a ciphertext or an operation was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input has the wrong size.
+    Length {
+        /// `"public key"`, `"secret key"` or `"ciphertext"`.
+        object: &'static str,
+        /// Its size in bytes.
+        expected: usize,
+        /// The size of the input in bytes.
+        actual: usize,
+    },
+    /// An X25519 public key of small order: it would make a shared secret that everybody knows (RFC 7748, section 6.1).
+    SmallOrder,
+    /// Refused by Streamlined NTRU Prime.
+    Sntrup(sntrup::Error),
+    /// The random source failed.
+    RandomSource,
+}
+
+impl Error {
+    /// Checks the size of `bytes`.
+    pub(crate) fn check_length(
+        object: &'static str,
+        expected: usize,
+        bytes: &[u8],
+    ) -> Result<(), Error> {
+        if bytes.len() == expected {
+            Ok(())
+        } else {
+            Err(Error::Length { object, expected, actual: bytes.len() })
+        }
+    }
+}
+
+impl From<sntrup::Error> for Error {
+    fn from(error: sntrup::Error) -> Self {
+        match error {
+            sntrup::Error::RandomSource => Error::RandomSource,
+            error => Error::Sntrup(error),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Length { object, expected, actual } => {
+                write!(f, "{object} of {actual} bytes: expected {expected}")
+            }
+            Error::SmallOrder => f.write_str("X25519 public key has small order"),
+            Error::Sntrup(error) => error.fmt(f),
+            Error::RandomSource => f.write_str("the random source failed"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

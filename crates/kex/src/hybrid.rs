@@ -1,0 +1,105 @@
+use core::marker::PhantomData;
+
+use lanes::Backend;
+use rand_core::TryCryptoRng;
+
+use crate::{Error, Kem, KeyExchange, KeyPair};
+
+/// A KEM and a key exchange side by side, the KEM's part first in keys, key shares and secrets (as in RFC 9954 for SSH).
+///
+/// Secret keys carry the key exchange's secret value last; its public value is derived.
+pub struct Hybrid<A, B>(PhantomData<(A, B)>);
+
+impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
+    const PUBLIC_KEY_BYTES: usize = A::PUBLIC_KEY_BYTES + B::PUBLIC_BYTES;
+    const SECRET_KEY_BYTES: usize = A::SECRET_KEY_BYTES + B::SECRET_BYTES;
+    const CIPHERTEXT_BYTES: usize = A::CIPHERTEXT_BYTES + B::PUBLIC_BYTES;
+    const SHARED_SECRET_BYTES: usize = A::SHARED_SECRET_BYTES + B::SHARED_SECRET_BYTES;
+
+    type PublicKey = (A::PublicKey, B::Public);
+    type SecretKey = (A::SecretKey, B::Secret);
+
+    fn generate_batch<R: TryCryptoRng + ?Sized>(
+        backend: Backend,
+        count: usize,
+        random: &mut R,
+    ) -> Result<Vec<KeyPair<Self>>, Error> {
+        A::generate_batch(backend, count, random)?
+            .into_iter()
+            .map(|a| {
+                let secret = B::start(random)?;
+                let public = (a.public, B::public(&secret));
+                Ok(KeyPair { public, secret: (a.secret, secret) })
+            })
+            .collect()
+    }
+
+    fn read_public_key(bytes: &[u8]) -> Result<Self::PublicKey, Error> {
+        let (a, b) = split("public key", Self::PUBLIC_KEY_BYTES, bytes, A::PUBLIC_KEY_BYTES)?;
+        Ok((A::read_public_key(a)?, B::read_public(b)?))
+    }
+
+    fn write_public_key((a, b): &Self::PublicKey, out: &mut [u8]) {
+        let (out_a, out_b) = out.split_at_mut(A::PUBLIC_KEY_BYTES);
+        A::write_public_key(a, out_a);
+        B::write_public(b, out_b);
+    }
+
+    fn read_secret_key(bytes: &[u8]) -> Result<Self::SecretKey, Error> {
+        let (a, b) = split("secret key", Self::SECRET_KEY_BYTES, bytes, A::SECRET_KEY_BYTES)?;
+        Ok((A::read_secret_key(a)?, B::read_secret(b)?))
+    }
+
+    fn write_secret_key((a, b): &Self::SecretKey, out: &mut [u8]) {
+        let (out_a, out_b) = out.split_at_mut(A::SECRET_KEY_BYTES);
+        A::write_secret_key(a, out_a);
+        B::write_secret(b, out_b);
+    }
+
+    fn public_key((a, b): &Self::SecretKey) -> Self::PublicKey {
+        (A::public_key(a), B::public(b))
+    }
+
+    fn check((a, _): &Self::SecretKey, backend: Backend) -> Result<(), Error> {
+        A::check(a, backend)
+    }
+
+    fn encapsulate<R: TryCryptoRng + ?Sized>(
+        (a, b): &Self::PublicKey,
+        backend: Backend,
+        random: &mut R,
+        ciphertext: &mut [u8],
+        secret: &mut [u8],
+    ) -> Result<(), Error> {
+        let (ciphertext_a, ciphertext_b) = ciphertext.split_at_mut(A::CIPHERTEXT_BYTES);
+        let (secret_a, secret_b) = secret.split_at_mut(A::SHARED_SECRET_BYTES);
+        A::encapsulate(a, backend, random, ciphertext_a, secret_a)?;
+        let ephemeral = B::start(random)?;
+        B::write_public(&B::public(&ephemeral), ciphertext_b);
+        B::complete(&ephemeral, b, secret_b)
+    }
+
+    fn decapsulate(
+        (a, b): &Self::SecretKey,
+        backend: Backend,
+        ciphertext: &[u8],
+        secret: &mut [u8],
+    ) -> Result<(), Error> {
+        let (ciphertext_a, ciphertext_b) =
+            split("ciphertext", Self::CIPHERTEXT_BYTES, ciphertext, A::CIPHERTEXT_BYTES)?;
+        let (secret_a, secret_b) = secret.split_at_mut(A::SHARED_SECRET_BYTES);
+        let peer = B::read_public(ciphertext_b)?;
+        A::decapsulate(a, backend, ciphertext_a, secret_a)?;
+        B::complete(b, &peer, secret_b)
+    }
+}
+
+fn split<'a>(
+    object: &'static str,
+    expected: usize,
+    bytes: &'a [u8],
+    at: usize,
+) -> Result<(&'a [u8], &'a [u8]), Error> {
+    Error::check_length(object, expected, bytes)?;
+    Ok(bytes.split_at(at))
+}

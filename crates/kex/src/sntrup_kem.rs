@@ -1,0 +1,83 @@
+use core::marker::PhantomData;
+
+use lanes::Backend;
+use rand_core::TryCryptoRng;
+use sntrup::{Ciphertext, ParameterSet, PublicKey, SHARED_SECRET_BYTES, SecretKey};
+
+use crate::{Error, Kem, KeyPair};
+
+/// Streamlined NTRU Prime with parameter set `P`.
+pub struct Sntrup<P>(PhantomData<P>);
+
+impl<P: ParameterSet> Kem for Sntrup<P> {
+    const PUBLIC_KEY_BYTES: usize = P::PUBLIC_KEY_BYTES;
+    const SECRET_KEY_BYTES: usize = P::SECRET_KEY_BYTES;
+    const CIPHERTEXT_BYTES: usize = P::CIPHERTEXT_BYTES;
+    const SHARED_SECRET_BYTES: usize = SHARED_SECRET_BYTES;
+
+    type PublicKey = PublicKey<P>;
+    type SecretKey = SecretKey<P>;
+
+    fn generate_batch<R: TryCryptoRng + ?Sized>(
+        backend: Backend,
+        count: usize,
+        random: &mut R,
+    ) -> Result<Vec<KeyPair<Self>>, Error> {
+        let pairs = sntrup::KeyPair::generate_batch(backend, count, random)?;
+        Ok(pairs
+            .into_iter()
+            .map(|pair| {
+                let (public, secret) = pair.into_parts();
+                KeyPair { public, secret }
+            })
+            .collect())
+    }
+
+    fn read_public_key(bytes: &[u8]) -> Result<PublicKey<P>, Error> {
+        Ok(PublicKey::from_bytes(bytes)?)
+    }
+
+    fn write_public_key(key: &PublicKey<P>, out: &mut [u8]) {
+        out.copy_from_slice(key.as_bytes());
+    }
+
+    fn read_secret_key(bytes: &[u8]) -> Result<SecretKey<P>, Error> {
+        Ok(SecretKey::from_bytes(bytes)?)
+    }
+
+    fn write_secret_key(key: &SecretKey<P>, out: &mut [u8]) {
+        out.copy_from_slice(key.as_bytes());
+    }
+
+    fn public_key(key: &SecretKey<P>) -> PublicKey<P> {
+        key.public_key()
+    }
+
+    fn check(key: &SecretKey<P>, backend: Backend) -> Result<(), Error> {
+        Ok(key.check(backend)?)
+    }
+
+    fn encapsulate<R: TryCryptoRng + ?Sized>(
+        key: &PublicKey<P>,
+        backend: Backend,
+        random: &mut R,
+        ciphertext: &mut [u8],
+        secret: &mut [u8],
+    ) -> Result<(), Error> {
+        let (made, shared) = key.encapsulate(backend, random)?;
+        ciphertext.copy_from_slice(made.as_bytes());
+        secret.copy_from_slice(shared.as_bytes());
+        Ok(())
+    }
+
+    fn decapsulate(
+        key: &SecretKey<P>,
+        backend: Backend,
+        ciphertext: &[u8],
+        secret: &mut [u8],
+    ) -> Result<(), Error> {
+        let ciphertext = Ciphertext::from_bytes(ciphertext)?;
+        secret.copy_from_slice(key.decapsulate(backend, &ciphertext).as_bytes());
+        Ok(())
+    }
+}

@@ -1,0 +1,131 @@
+use rand_core::TryCryptoRng;
+use x25519_dalek::{PublicKey, StaticSecret};
+use zeroize::Zeroizing;
+
+use crate::{Error, KeyExchange};
+
+const BYTES: usize = 32;
+
+/// X25519 (RFC 7748).
+pub struct X25519;
+
+/// The canonical u-coordinates of the points of small order on curve25519 and its twist, and 2^255 - 19 and 2^255 - 18, which
+/// are 0 and 1 again. A peer that sends one makes the result zero whatever our secret.
+const SMALL_ORDER: [[u8; BYTES]; 7] = {
+    const fn repeated(first: u8, middle: u8, last: u8) -> [u8; BYTES] {
+        let mut u = [middle; BYTES];
+        u[0] = first;
+        u[BYTES - 1] = last;
+        u
+    }
+    [
+        repeated(0x00, 0x00, 0x00),
+        repeated(0x01, 0x00, 0x00),
+        [
+            0xe0, 0xeb, 0x7a, 0x7c, 0x3b, 0x41, 0xb8, 0xae, 0x16, 0x56, 0xe3, 0xfa, 0xf1, 0x9f,
+            0xc4, 0x6a, 0xda, 0x09, 0x8d, 0xeb, 0x9c, 0x32, 0xb1, 0xfd, 0x86, 0x62, 0x05, 0x16,
+            0x5f, 0x49, 0xb8, 0x00,
+        ],
+        [
+            0x5f, 0x9c, 0x95, 0xbc, 0xa3, 0x50, 0x8c, 0x24, 0xb1, 0xd0, 0xb1, 0x55, 0x9c, 0x83,
+            0xef, 0x5b, 0x04, 0x44, 0x5c, 0xc4, 0x58, 0x1c, 0x8e, 0x86, 0xd8, 0x22, 0x4e, 0xdd,
+            0xd0, 0x9f, 0x11, 0x57,
+        ],
+        repeated(0xec, 0xff, 0x7f),
+        repeated(0xed, 0xff, 0x7f),
+        repeated(0xee, 0xff, 0x7f),
+    ]
+};
+
+impl KeyExchange for X25519 {
+    const PUBLIC_BYTES: usize = BYTES;
+    const SECRET_BYTES: usize = BYTES;
+    const SHARED_SECRET_BYTES: usize = BYTES;
+
+    type Public = PublicKey;
+    type Secret = StaticSecret;
+
+    fn start<R: TryCryptoRng + ?Sized>(random: &mut R) -> Result<StaticSecret, Error> {
+        let mut bytes = Zeroizing::new([0; BYTES]);
+        random.try_fill_bytes(&mut *bytes).map_err(|_| Error::RandomSource)?;
+        Ok(StaticSecret::from(*bytes))
+    }
+
+    fn public(secret: &StaticSecret) -> PublicKey {
+        PublicKey::from(secret)
+    }
+
+    /// Refuses points of small order. Non-canonical values are taken, as RFC 7748 demands.
+    fn read_public(bytes: &[u8]) -> Result<PublicKey, Error> {
+        Error::check_length("X25519 public key", BYTES, bytes)?;
+        let mut public = [0; BYTES];
+        public.copy_from_slice(bytes);
+        let mut u = public;
+        u[BYTES - 1] &= 0x7f;
+        if SMALL_ORDER.contains(&u) {
+            return Err(Error::SmallOrder);
+        }
+        Ok(PublicKey::from(public))
+    }
+
+    fn write_public(public: &PublicKey, out: &mut [u8]) {
+        out.copy_from_slice(public.as_bytes());
+    }
+
+    fn read_secret(bytes: &[u8]) -> Result<StaticSecret, Error> {
+        Error::check_length("X25519 secret key", BYTES, bytes)?;
+        let mut secret = Zeroizing::new([0; BYTES]);
+        secret.copy_from_slice(bytes);
+        Ok(StaticSecret::from(*secret))
+    }
+
+    fn write_secret(secret: &StaticSecret, out: &mut [u8]) {
+        out.copy_from_slice(secret.as_bytes());
+    }
+
+    fn complete(secret: &StaticSecret, peer: &PublicKey, out: &mut [u8]) -> Result<(), Error> {
+        let shared = secret.diffie_hellman(peer);
+        if !shared.was_contributory() {
+            return Err(Error::SmallOrder);
+        }
+        out.copy_from_slice(shared.as_bytes());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_order_points_are_refused_with_either_top_bit() {
+        let secret = X25519::start(&mut getrandom::SysRng).unwrap();
+        for u in SMALL_ORDER {
+            for top in [0, 0x80] {
+                let mut u = u;
+                u[BYTES - 1] |= top;
+                assert_eq!(X25519::read_public(&u), Err(Error::SmallOrder), "{u:02x?}");
+                // The list holds nothing but such points.
+                let shared = secret.diffie_hellman(&PublicKey::from(u));
+                assert!(!shared.was_contributory(), "{u:02x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rfc_7748_section_5_2() {
+        let hex = |text: &str| -> Vec<u8> {
+            (0..text.len() / 2)
+                .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap())
+                .collect()
+        };
+        let secret = hex("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4");
+        let peer = hex("e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c");
+        let shared = hex("c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552");
+        let secret = X25519::read_secret(&secret).unwrap();
+        let peer = X25519::read_public(&peer).unwrap();
+        let mut out = [0; BYTES];
+        X25519::complete(&secret, &peer, &mut out).unwrap();
+        assert_eq!(out.as_slice(), shared);
+    }
+}

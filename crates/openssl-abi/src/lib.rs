@@ -1,0 +1,19 @@
+//! The ABI between libcrypto (OpenSSL 3.0 to 4.x) and its providers, written by hand: dispatch tables, parameters, algorithms, and
+//! the core's upcalls. Nothing here links libcrypto. A test checks every number, name and layout against installed headers.
+//!
+//! What C calls a table of functions is here a table of [`Dispatch`] entries made by typed [`Function`] constants, so that an
+//! implementation of the wrong type does not compile.
+
+mod core_upcalls;
+mod dispatch;
+pub mod functions;
+pub mod names;
+mod param;
+mod types;
+
+pub use core_upcalls::{Bio, Core, PassphraseCallback};
+pub use dispatch::{Dispatch, Function, guard};
+pub use param::{Param, ParamIter, ParamRef, ParamType, Params, Value, ValueError};
+pub use types::{
+    Algorithm, Callback, CoreBio, CoreHandle, Item, OBJECT_PKEY, Passphrase, operation, selection,
+};

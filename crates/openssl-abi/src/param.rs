@@ -1,0 +1,355 @@
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::marker::PhantomData;
+use core::{fmt, ptr, slice};
+
+/// `OSSL_PARAM`: a named value, to be read, or to be filled in. An array ends with [`Param::END`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    key: *const c_char,
+    data_type: c_uint,
+    data: *mut c_void,
+    data_size: usize,
+    return_size: usize,
+}
+
+// SAFETY: the constructors take references that outlive the arrays they are put into; a parameter is only written through by
+// whoever it was given to.
+unsafe impl Send for Param {}
+// SAFETY: as above.
+unsafe impl Sync for Param {}
+
+/// `OSSL_PARAM_*`: kinds of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ParamType {
+    /// A signed integer.
+    Integer = 1,
+    /// An unsigned integer.
+    Unsigned = 2,
+    /// A string.
+    Utf8 = 4,
+    /// Bytes.
+    Octets = 5,
+    /// A pointer to a string.
+    Utf8Pointer = 6,
+}
+
+/// `OSSL_PARAM_UNMODIFIED`: the returned size of a parameter that nobody filled in.
+const UNMODIFIED: usize = usize::MAX;
+
+impl Param {
+    /// The end of an array.
+    pub const END: Param = Param {
+        key: ptr::null(),
+        data_type: 0,
+        data: ptr::null_mut(),
+        data_size: 0,
+        return_size: 0,
+    };
+
+    const fn new(key: &'static CStr, kind: ParamType, data: *mut c_void, size: usize) -> Param {
+        Param {
+            key: key.as_ptr(),
+            data_type: kind as c_uint,
+            data,
+            data_size: size,
+            return_size: UNMODIFIED,
+        }
+    }
+
+    /// An entry of a table that says which parameters there are.
+    pub const fn descriptor(key: &'static CStr, kind: ParamType) -> Param {
+        Param { return_size: 0, ..Self::new(key, kind, ptr::null_mut(), 0) }
+    }
+
+    /// A signed integer, which must outlive the parameter.
+    pub const fn integer(key: &'static CStr, value: &c_int) -> Param {
+        Self::new(key, ParamType::Integer, ptr::from_ref(value) as *mut c_void, size_of::<c_int>())
+    }
+
+    /// An unsigned integer, which must outlive the parameter.
+    pub const fn unsigned(key: &'static CStr, value: &c_uint) -> Param {
+        let data = ptr::from_ref(value) as *mut c_void;
+        Self::new(key, ParamType::Unsigned, data, size_of::<c_uint>())
+    }
+
+    /// A string, which must outlive the parameter.
+    pub const fn utf8(key: &'static CStr, value: &CStr) -> Param {
+        Self::new(key, ParamType::Utf8, value.as_ptr() as *mut c_void, value.count_bytes())
+    }
+
+    /// Bytes, which must outlive the parameter.
+    pub const fn octets(key: &'static CStr, value: &[u8]) -> Param {
+        Self::new(key, ParamType::Octets, value.as_ptr() as *mut c_void, value.len())
+    }
+
+    /// A place for a pointer to a string, which must outlive the parameter.
+    pub(crate) const fn utf8_pointer(key: *const c_char, place: *mut *const c_char) -> Param {
+        Param {
+            key,
+            data_type: ParamType::Utf8Pointer as c_uint,
+            data: place.cast(),
+            data_size: 0,
+            return_size: UNMODIFIED,
+        }
+    }
+}
+
+/// What a parameter holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// An integer.
+    Integer(i64),
+    /// A string, without its terminator.
+    Utf8(&'a [u8]),
+    /// Bytes.
+    Octets(&'a [u8]),
+    /// Nothing, or something of another kind.
+    Other,
+}
+
+/// Why a parameter could not be filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueError {
+    /// The buffer is too small.
+    TooSmall {
+        /// Bytes needed.
+        needed: usize,
+        /// Bytes there are.
+        there: usize,
+    },
+    /// The requester wants another kind of value.
+    WrongType,
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ValueError::TooSmall { needed, there } => {
+                write!(f, "a buffer of {there} bytes: expected {needed}")
+            }
+            ValueError::WrongType => f.write_str("a value of another type"),
+        }
+    }
+}
+
+/// An array of parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Params<'a> {
+    first: *mut Param,
+    lifetime: PhantomData<&'a Param>,
+}
+
+impl<'a> Params<'a> {
+    /// The parameters at `first`; null stands for none.
+    ///
+    /// # Safety
+    /// For `'a`, `first` is null or an array that ends with [`Param::END`], whose keys are strings and whose data have the types and
+    /// sizes it says.
+    pub unsafe fn new(first: *const Param) -> Self {
+        Params { first: first.cast_mut(), lifetime: PhantomData }
+    }
+
+    /// The parameters, one after the other.
+    pub fn iter(self) -> ParamIter<'a> {
+        ParamIter { next: self.first, lifetime: PhantomData }
+    }
+
+    /// The value of the parameter called `key`.
+    pub fn get(self, key: &CStr) -> Option<Value<'a>> {
+        self.iter().find(|param| param.key() == key).map(|param| param.value())
+    }
+}
+
+/// Iterates over an array of parameters.
+#[derive(Debug)]
+pub struct ParamIter<'a> {
+    next: *mut Param,
+    lifetime: PhantomData<&'a Param>,
+}
+
+/// A parameter of somebody else's.
+#[derive(Debug)]
+pub struct ParamRef<'a> {
+    param: *mut Param,
+    lifetime: PhantomData<&'a Param>,
+}
+
+impl<'a> Iterator for ParamIter<'a> {
+    type Item = ParamRef<'a>;
+
+    fn next(&mut self) -> Option<ParamRef<'a>> {
+        let param = self.next;
+        // SAFETY: not null, so a parameter of a valid array, by the promise of `Params::new`.
+        if param.is_null() || unsafe { (*param).key.is_null() } {
+            return None;
+        }
+        // SAFETY: this was not the end, so there is another.
+        self.next = unsafe { param.add(1) };
+        Some(ParamRef { param, lifetime: PhantomData })
+    }
+}
+
+impl<'a> ParamRef<'a> {
+    fn read(&self) -> Param {
+        // SAFETY: valid by the promise of `Params::new`.
+        unsafe { *self.param }
+    }
+
+    /// Its name.
+    pub fn key(&self) -> &'a CStr {
+        // SAFETY: the key is not null, and a string by the promise of `Params::new`.
+        unsafe { CStr::from_ptr(self.read().key) }
+    }
+
+    /// Its value.
+    pub fn value(&self) -> Value<'a> {
+        let Param { data_type, data, data_size, .. } = self.read();
+        if data.is_null() {
+            return Value::Other;
+        }
+        let bytes = || {
+            // SAFETY: `data` has `data_size` bytes by the promise of `Params::new`, and lives for 'a.
+            unsafe { slice::from_raw_parts(data.cast::<u8>().cast_const(), data_size) }
+        };
+        const SIGNED: u32 = ParamType::Integer as u32;
+        const UNSIGNED: u32 = ParamType::Unsigned as u32;
+        const UTF8: u32 = ParamType::Utf8 as u32;
+        const OCTETS: u32 = ParamType::Octets as u32;
+        match (data_type, bytes()) {
+            (SIGNED, &[a, b, c, d]) => Value::Integer(i32::from_ne_bytes([a, b, c, d]).into()),
+            (UNSIGNED, &[a, b, c, d]) => Value::Integer(u32::from_ne_bytes([a, b, c, d]).into()),
+            (SIGNED | UNSIGNED, bytes) => match <[u8; 8]>::try_from(bytes) {
+                Ok(bytes) => Value::Integer(i64::from_ne_bytes(bytes)),
+                Err(_) => Value::Other,
+            },
+            (UTF8, bytes) => {
+                let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+                Value::Utf8(&bytes[..end])
+            }
+            (OCTETS, bytes) => Value::Octets(bytes),
+            _ => Value::Other,
+        }
+    }
+
+    fn set_return_size(&mut self, size: usize) {
+        // SAFETY: the requester of parameters hands them out for writing.
+        unsafe { (*self.param).return_size = size };
+    }
+
+    /// Fills in bytes, or only their number if the requester has no buffer yet.
+    ///
+    /// # Errors
+    /// The buffer is too small, or the requester wants something else.
+    pub fn set_octets(&mut self, value: &[u8]) -> Result<(), ValueError> {
+        let Param { data_type, data, data_size, .. } = self.read();
+        if data_type != ParamType::Octets as c_uint {
+            return Err(ValueError::WrongType);
+        }
+        self.set_return_size(value.len());
+        if data.is_null() {
+            return Ok(());
+        }
+        if data_size < value.len() {
+            return Err(ValueError::TooSmall { needed: value.len(), there: data_size });
+        }
+        // SAFETY: `data` has at least `value.len()` bytes, which the requester hands out for writing.
+        unsafe { ptr::copy_nonoverlapping(value.as_ptr(), data.cast(), value.len()) };
+        Ok(())
+    }
+
+    /// Fills in an integer that is not negative.
+    ///
+    /// # Errors
+    /// The buffer has another size than 4 or 8 bytes, or the requester wants something else.
+    pub fn set_integer(&mut self, value: u32) -> Result<(), ValueError> {
+        let Param { data_type, data, data_size, .. } = self.read();
+        if data_type != ParamType::Integer as c_uint && data_type != ParamType::Unsigned as c_uint {
+            return Err(ValueError::WrongType);
+        }
+        if data.is_null() {
+            self.set_return_size(size_of::<c_int>());
+            return Ok(());
+        }
+        match data_size {
+            // SAFETY: `data` has this size and is handed out for writing; integers may lie unaligned.
+            4 => unsafe { data.cast::<u32>().write_unaligned(value) },
+            // SAFETY: as above.
+            8 => unsafe { data.cast::<u64>().write_unaligned(value.into()) },
+            there => return Err(ValueError::TooSmall { needed: size_of::<c_int>(), there }),
+        }
+        self.set_return_size(data_size);
+        Ok(())
+    }
+
+    /// Fills in a pointer to a string.
+    ///
+    /// # Errors
+    /// The requester wants something else.
+    pub fn set_utf8_pointer(&mut self, value: &'static CStr) -> Result<(), ValueError> {
+        let Param { data_type, data, .. } = self.read();
+        if data_type != ParamType::Utf8Pointer as c_uint {
+            return Err(ValueError::WrongType);
+        }
+        self.set_return_size(value.count_bytes());
+        if !data.is_null() {
+            // SAFETY: for this type `data` is a place for a pointer, handed out for writing.
+            unsafe { data.cast::<*const c_char>().write(value.as_ptr()) };
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_by_type_and_size() {
+        let (minus, big) = (-5, 4_000_000_000);
+        let array = [
+            Param::integer(c"a", &minus),
+            Param::unsigned(c"b", &big),
+            Param::utf8(c"c", c"text"),
+            Param::octets(c"d", &[1, 2, 3]),
+            Param::descriptor(c"e", ParamType::Octets),
+            Param::END,
+        ];
+        // SAFETY: the array is well-formed.
+        let params = unsafe { Params::new(array.as_ptr()) };
+        assert_eq!(params.get(c"a"), Some(Value::Integer(-5)));
+        assert_eq!(params.get(c"b"), Some(Value::Integer(4_000_000_000)));
+        assert_eq!(params.get(c"c"), Some(Value::Utf8(b"text")));
+        assert_eq!(params.get(c"d"), Some(Value::Octets(&[1, 2, 3])));
+        assert_eq!(params.get(c"e"), Some(Value::Other));
+        assert_eq!(params.get(c"f"), None);
+        // SAFETY: null stands for no parameters.
+        assert_eq!(unsafe { Params::new(ptr::null()) }.get(c"a"), None);
+    }
+
+    #[test]
+    fn values_are_filled_in_or_refused() {
+        let mut buffer = [0u8; 4];
+        let mut number = 0u64;
+        let mut array = [
+            Param { data: buffer.as_mut_ptr().cast(), data_size: 4, ..Param::octets(c"a", &[]) },
+            Param {
+                data: ptr::from_mut(&mut number).cast(),
+                data_size: 8,
+                ..Param::descriptor(c"b", ParamType::Unsigned)
+            },
+            Param::END,
+        ];
+        // SAFETY: the array is well-formed, and its data may be written.
+        let mut iter = unsafe { Params::new(array.as_mut_ptr()) }.iter();
+        let mut octets = iter.next().unwrap();
+        assert_eq!(octets.set_octets(&[7; 5]), Err(ValueError::TooSmall { needed: 5, there: 4 }));
+        assert_eq!(octets.set_octets(&[7; 3]), Ok(()));
+        assert_eq!(octets.set_integer(1), Err(ValueError::WrongType));
+        let mut unsigned = iter.next().unwrap();
+        assert_eq!(unsigned.set_integer(9), Ok(()));
+        assert_eq!(unsigned.set_utf8_pointer(c""), Err(ValueError::WrongType));
+        assert_eq!((buffer, number, array[0].return_size), ([7, 7, 7, 0], 9, 3));
+    }
+}

@@ -1,0 +1,80 @@
+//! Holds every number, name and layout of the crate against installed OpenSSL headers, through a C program.
+
+use std::fmt::Write;
+use std::process::Command;
+
+use openssl_abi::{
+    Algorithm, Dispatch, Item, Param, ParamType, functions, names, operation, selection,
+};
+
+#[test]
+fn numbers_names_and_layouts_are_those_of_the_headers() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut source = String::from(
+        "#include <stddef.h>\n#include <string.h>\n#include <stdio.h>\n#include <openssl/core.h>\n\
+         #include <openssl/core_dispatch.h>\n#include <openssl/core_names.h>\n#include <openssl/core_object.h>\n\
+         #define IS(c, rust) _Static_assert((c) == (rust), #c)\n",
+    );
+    let mut is = |c: &str, rust: usize| writeln!(source, "IS({c}, {rust});").unwrap();
+
+    for (prefix, name, id) in functions::ALL {
+        is(&format!("OSSL_FUNC_{prefix}_{name}"), *id as usize);
+    }
+    is("OSSL_OP_KEYMGMT", operation::KEYMGMT as usize);
+    is("OSSL_OP_KEM", operation::KEM as usize);
+    is("OSSL_OP_ENCODER", operation::ENCODER as usize);
+    is("OSSL_OP_DECODER", operation::DECODER as usize);
+    is("OSSL_KEYMGMT_SELECT_PRIVATE_KEY", selection::PRIVATE_KEY as usize);
+    is("OSSL_KEYMGMT_SELECT_PUBLIC_KEY", selection::PUBLIC_KEY as usize);
+    is("OSSL_KEYMGMT_SELECT_KEYPAIR", selection::KEYPAIR as usize);
+    is("OSSL_KEYMGMT_SELECT_DOMAIN_PARAMETERS", selection::DOMAIN_PARAMETERS as usize);
+    is("OSSL_KEYMGMT_SELECT_OTHER_PARAMETERS", selection::OTHER_PARAMETERS as usize);
+    is("OSSL_KEYMGMT_SELECT_ALL_PARAMETERS", selection::ALL_PARAMETERS as usize);
+    is("OSSL_OBJECT_PKEY", openssl_abi::OBJECT_PKEY as usize);
+    is("OSSL_PARAM_INTEGER", ParamType::Integer as usize);
+    is("OSSL_PARAM_UNSIGNED_INTEGER", ParamType::Unsigned as usize);
+    is("OSSL_PARAM_UTF8_STRING", ParamType::Utf8 as usize);
+    is("OSSL_PARAM_OCTET_STRING", ParamType::Octets as usize);
+    is("OSSL_PARAM_UTF8_PTR", ParamType::Utf8Pointer as usize);
+    is("sizeof(OSSL_PARAM)", size_of::<Param>());
+    is("sizeof(OSSL_DISPATCH)", size_of::<Dispatch>());
+    is("sizeof(OSSL_ALGORITHM)", size_of::<Algorithm>());
+    is("sizeof(OSSL_ITEM)", size_of::<Item>());
+    is("offsetof(OSSL_ALGORITHM, algorithm_names)", std::mem::offset_of!(Algorithm, names));
+    is(
+        "offsetof(OSSL_ALGORITHM, property_definition)",
+        std::mem::offset_of!(Algorithm, properties),
+    );
+    is("offsetof(OSSL_ALGORITHM, implementation)", std::mem::offset_of!(Algorithm, implementation));
+    is(
+        "offsetof(OSSL_ALGORITHM, algorithm_description)",
+        std::mem::offset_of!(Algorithm, description),
+    );
+    is("offsetof(OSSL_ITEM, ptr)", std::mem::offset_of!(Item, pointer));
+
+    source.push_str("int main(void) {\n");
+    for (name, text) in names::ALL {
+        writeln!(source, "  if (strcmp({name}, \"{text}\")) {{ puts(\"{name}\"); return 1; }}")
+            .unwrap();
+    }
+    source.push_str("  return 0;\n}\n");
+
+    let (c, program) = (folder.path().join("probe.c"), folder.path().join("probe"));
+    std::fs::write(&c, source).unwrap();
+    let has_headers = Command::new("cc")
+        .args(["-fsyntax-only", "-include", "openssl/core_dispatch.h", "-x", "c", "/dev/null"])
+        .output();
+    match has_headers {
+        Ok(output) if output.status.success() => {}
+        _ => {
+            println!(
+                "skipped: no C compiler with OpenSSL 3 headers (apt-get install gcc libssl-dev)"
+            );
+            return;
+        }
+    }
+    let compiled = Command::new("cc").arg("-o").arg(&program).arg(&c).output().unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let ran = Command::new(&program).output().unwrap();
+    assert!(ran.status.success(), "differs: {}", String::from_utf8_lossy(&ran.stdout));
+}

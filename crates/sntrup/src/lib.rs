@@ -1,0 +1,41 @@
+//! Streamlined NTRU Prime, round 3: sntrup653, 761, 857, 953, 1013 and 1277, with batch key generation.
+//!
+//! A parameter set is a type, an instruction set is a [`Backend`] chosen at run time, and the random source is an argument, so
+//! that known answers can be replayed:
+//!
+//! ```
+//! use sntrup::{Backend, KeyPair, Sntrup761};
+//! # let mut random = reference::drbg::Drbg::new(&[7; 48]);
+//! let backend = Backend::best();
+//! let mut keys = KeyPair::<Sntrup761>::generate_batch(backend, 32, &mut random)?;
+//! let key = keys.pop().unwrap();
+//! let (ciphertext, ours) = key.public_key().encapsulate(backend, &mut random)?;
+//! let theirs = key.decapsulate(backend, &ciphertext);
+//! assert_eq!(ours.as_bytes(), theirs.as_bytes());
+//! # Ok::<(), sntrup::Error>(())
+//! ```
+//!
+//! No branch, index or division depends on a secret; whatever holds one is erased on drop. Decapsulation rejects implicitly: a
+//! ciphertext that [`PublicKey::encapsulate`] did not make gives a secret that nobody can predict, in the same time.
+
+#![forbid(unsafe_code)]
+
+mod batch;
+mod encode;
+mod error;
+mod hash;
+mod kem;
+mod params;
+mod product;
+mod r3;
+mod recip;
+mod rq;
+mod short;
+
+pub use error::{Error, What};
+pub use kem::{Ciphertext, KeyPair, PublicKey, SHARED_SECRET_BYTES, SecretKey, SharedSecret};
+pub use lanes::{Backend, BackendError};
+pub use params::{
+    Array, HASH_BYTES, ParameterSet, Reductions, Sntrup653, Sntrup761, Sntrup857, Sntrup953,
+    Sntrup1013, Sntrup1277,
+};

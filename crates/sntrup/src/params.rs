@@ -1,0 +1,225 @@
+//! The one table of parameter sets. A parameter set is a type; everything else derives from its constants.
+
+use core::fmt::Debug;
+
+use lanes::{Modulus, Word};
+
+use crate::encode;
+
+/// What a fixed-size array may hold here.
+pub trait Element: Copy + PartialEq + Eq + Send + Sync + 'static {}
+
+impl<E: Copy + PartialEq + Eq + Send + Sync + 'static> Element for E {}
+
+/// A fixed-size array, so that generic code can hold one whose size depends on the parameter set.
+pub trait Array<E: Element>:
+    AsRef<[E]> + AsMut<[E]> + Clone + PartialEq + Eq + Send + Sync + 'static
+{
+    /// An array of `element`s.
+    fn filled(element: E) -> Self;
+}
+
+impl<E: Element, const N: usize> Array<E> for [E; N] {
+    #[inline(always)]
+    fn filled(element: E) -> Self {
+        [element; N]
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A parameter set of Streamlined NTRU Prime.
+///
+/// The ring is Z\[x\]/(x^p - x - 1), taken modulo 3 (R/3) and modulo q (R/q).
+pub trait ParameterSet:
+    sealed::Sealed + Copy + Debug + PartialEq + Eq + Send + Sync + 'static
+{
+    /// Its name, in lower case: `sntrup761`.
+    const NAME: &'static str;
+    /// Degree of the ring: a prime.
+    const P: usize;
+    /// The larger modulus: a prime.
+    const Q: i16;
+    /// Weight of Short: how many of its coefficients are not zero.
+    const W: usize;
+    /// Length of the base products: the multiplier works modulo 96 factors of degree `M`.
+    const M: usize;
+    /// Which optional reductions the multiplier needs for this q and M.
+    const REDUCTIONS: Reductions;
+    /// The irreducible factors of x^p - x - 1 modulo 3 of degree 50 and less, constant coefficient first.
+    const SMALL_FACTORS: &'static [&'static str];
+    /// For each coefficient of the residue modulo each small factor, its linear form on bit planes (not zero; negative).
+    const RESIDUE_FORMS: &'static [[Self::Plane; 2]];
+
+    /// Bytes of an encoded Small: two bits a coefficient.
+    const SMALL_BYTES: usize = Self::P.div_ceil(4);
+    /// Bytes of an encoded element of R/q.
+    const PUBLIC_KEY_BYTES: usize = encode::encoded_bytes(Self::P, Self::Q as u32);
+    /// Bytes of an encoded Rounded.
+    const ROUNDED_BYTES: usize = encode::encoded_bytes(Self::P, Self::Q as u32 / 3 + 1);
+    /// Bytes of a ciphertext: Rounded and a confirmation hash.
+    const CIPHERTEXT_BYTES: usize = Self::ROUNDED_BYTES + HASH_BYTES;
+    /// Bytes of a secret key: f, 1/g, the public key, rho and the public key's hash.
+    const SECRET_KEY_BYTES: usize = 3 * Self::SMALL_BYTES + Self::PUBLIC_KEY_BYTES + HASH_BYTES;
+    /// Bytes of randomness for one Short, or for the uniform Small g.
+    const SAMPLE_BYTES: usize = 4 * Self::P;
+    /// Words of 64 coefficients, for polynomials of p + 1 coefficients as bit planes.
+    const PLANE_WORDS: usize = Self::P / 64 + 1;
+
+    /// q with the constants of its reductions.
+    const MODULUS: Modulus = Modulus::new(Self::Q);
+    /// Coefficients of a sixteenth of the multiplier's modulus.
+    const BLOCK: usize = 6 * Self::M;
+    /// Coefficients of a padded polynomial: 8 blocks.
+    const PADDED: usize = 8 * Self::BLOCK;
+    /// Coefficients of a transform, or of a product before its reduction: 16 blocks.
+    const WIDE: usize = 16 * Self::BLOCK;
+
+    /// [`Self::PADDED`] elements.
+    type Padded<E: Word>: Array<E>;
+    /// [`Self::WIDE`] elements.
+    type Wide<E: Word>: Array<E>;
+    /// [`Self::PLANE_WORDS`] words.
+    type Plane: Array<u64>;
+    /// [`Self::SAMPLE_BYTES`] bytes.
+    type SampleBytes: Array<u8>;
+    /// [`Self::SMALL_BYTES`] bytes.
+    type SmallBytes: Array<u8>;
+    /// [`Self::PUBLIC_KEY_BYTES`] bytes.
+    type PublicKeyBytes: Array<u8>;
+    /// [`Self::SECRET_KEY_BYTES`] bytes.
+    type SecretKeyBytes: Array<u8>;
+    /// [`Self::CIPHERTEXT_BYTES`] bytes.
+    type CiphertextBytes: Array<u8>;
+}
+
+/// Bytes of the hashes inside keys and ciphertexts, and of a shared secret.
+pub const HASH_BYTES: usize = 32;
+
+/// Barrett reductions without which some word of the multiplier could overflow.
+#[derive(Clone, Copy, Debug)]
+pub struct Reductions {
+    /// On the forward transform's rows before their DFT.
+    pub before_dft: bool,
+    /// On the base product.
+    pub after_base: bool,
+    /// On the inverse DFT's output.
+    pub after_inverse_dft: bool,
+}
+
+impl Reductions {
+    const NONE: Reductions =
+        Reductions { before_dft: false, after_base: false, after_inverse_dft: false };
+    const BASE: Reductions =
+        Reductions { before_dft: false, after_base: true, after_inverse_dft: false };
+    const ALL: Reductions =
+        Reductions { before_dft: true, after_base: true, after_inverse_dft: true };
+}
+
+/// The sum of the factors' degrees.
+const fn total_degree(factors: &[&str]) -> usize {
+    let mut sum = 0;
+    let mut i = 0;
+    while i < factors.len() {
+        sum += factors[i].len() - 1;
+        i += 1;
+    }
+    sum
+}
+
+const fn trit(factor: &[u8], i: usize) -> i8 {
+    match factor[i] {
+        b'+' => 1,
+        b'-' => -1,
+        _ => 0,
+    }
+}
+
+/// For each factor and each j below its degree: the coefficients of x^j in x^i modulo the factor, as bit planes over i < p
+/// (not zero; negative). All factors are monic.
+const fn residue_forms<const FORMS: usize, const WORDS: usize>(
+    factors: &[&str],
+    p: usize,
+) -> [[[u64; WORDS]; 2]; FORMS] {
+    let mut forms = [[[0; WORDS]; 2]; FORMS];
+    let (mut first, mut index) = (0, 0);
+    while index < factors.len() {
+        let factor = factors[index].as_bytes();
+        let degree = factor.len() - 1;
+        let mut power = [0i8; FORMS];
+        power[0] = 1;
+        let mut i = 0;
+        while i < p {
+            let mut j = 0;
+            while j < degree {
+                forms[first + j][0][i / 64] |= ((power[j] != 0) as u64) << (i % 64);
+                forms[first + j][1][i / 64] |= ((power[j] < 0) as u64) << (i % 64);
+                j += 1;
+            }
+            let top = power[degree - 1];
+            while j > 0 {
+                j -= 1;
+                let below = if j > 0 { power[j - 1] } else { 0 };
+                let sum = below - top * trit(factor, j);
+                power[j] = sum - 3 * (sum > 1) as i8 + 3 * (sum < -1) as i8;
+            }
+            i += 1;
+        }
+        first += degree;
+        index += 1;
+    }
+    forms
+}
+
+macro_rules! parameter_sets {
+    ($($type:ident $name:literal p $p:literal q $q:literal w $w:literal m $m:literal $reductions:ident
+       [$($factor:literal),*];)*) => {$(
+        #[doc = concat!("Streamlined NTRU Prime with p = ", $p, ", q = ", $q, ", w = ", $w, ".")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $type;
+
+        impl sealed::Sealed for $type {}
+
+        impl ParameterSet for $type {
+            const NAME: &'static str = $name;
+            const P: usize = $p;
+            const Q: i16 = $q;
+            const W: usize = $w;
+            const M: usize = $m;
+            const REDUCTIONS: Reductions = Reductions::$reductions;
+            const SMALL_FACTORS: &'static [&'static str] = &[$($factor),*];
+            const RESIDUE_FORMS: &'static [[Self::Plane; 2]] =
+                &residue_forms::<{ total_degree(&[$($factor),*]) }, { $p / 64 + 1 }>(
+                    Self::SMALL_FACTORS,
+                    Self::P,
+                );
+
+            type Padded<E: Word> = [E; Self::PADDED];
+            type Wide<E: Word> = [E; Self::WIDE];
+            type Plane = [u64; Self::PLANE_WORDS];
+            type SampleBytes = [u8; Self::SAMPLE_BYTES];
+            type SmallBytes = [u8; Self::SMALL_BYTES];
+            type PublicKeyBytes = [u8; Self::PUBLIC_KEY_BYTES];
+            type SecretKeyBytes = [u8; Self::SECRET_KEY_BYTES];
+            type CiphertextBytes = [u8; Self::CIPHERTEXT_BYTES];
+        }
+    )*};
+}
+
+parameter_sets! {
+    Sntrup653 "sntrup653" p 653 q 4621 w 288 m 14 NONE
+        ["--0+", "+0-0-000+000+-+0+", "-+00-0+0+++-0+0+0-0-0+++"];
+    Sntrup761 "sntrup761" p 761 q 4591 w 286 m 16 NONE
+        ["--0---+-+-0-++++-0++"];
+    Sntrup857 "sntrup857" p 857 q 5167 w 322 m 18 BASE
+        ["+00+-000+++-0-+--00++0+-0+"];
+    Sntrup953 "sntrup953" p 953 q 6343 w 396 m 20 BASE
+        ["+0-+0+", "++--+-0+0+-+", "+++-+-0-0++0-++++0++++++++"];
+    Sntrup1013 "sntrup1013" p 1013 q 7177 w 448 m 22 BASE
+        ["-+00+", "-+++-+00-+-0-000000+0+", "+0-+-0-0+--+++00+-0+--++",
+         "+0---+0-000+0+++-++0+0-0+---0+00-00-00++"];
+    Sntrup1277 "sntrup1277" p 1277 q 7879 w 492 m 28 ALL
+        ["--0+", "-00++", "-+---00+", "+++-00+0+"];
+}

@@ -1,0 +1,664 @@
+//! One multiplier for R/q and R/3: products modulo 96 factors of degree m, with points as lanes.
+//!
+//! All six sets have q = 1 mod 6. Let z be a primitive 6th root of unity modulo q, g a generator and d_i = g^i. The product
+//! of two polynomials of degree below p is computed modulo
+//!
+//! ```text
+//! prod_{i<16} (x^{6m} - d_i^6)  =  prod_{i<16} prod_{k<6} (x^m - d_i z^k)          (degree 96 m >= 2p - 1)
+//! ```
+//!
+//! so no coefficient is doubled and no ring is extended. A transform holds, for each group of points, for each k, the residue
+//! modulo x^m - d_i z^k, two coefficients a pair and one point a lane. R/3 uses the same code: a product of two polynomials
+//! with coefficients -1, 0, 1 has coefficients below q/2, so it is exact modulo q.
+//!
+//! Ranges: inputs of [`Forward`] lie in `-(q-1)/2 ..= (q-1)/2`, as do the outputs of [`Fold`]; transforms are below q.
+
+use core::marker::PhantomData;
+
+use lanes::{Kernel, Lanes, Word};
+use zeroize::optimization_barrier;
+
+use crate::params::{Array, ParameterSet};
+
+/// Points of the outer transform: one lane each.
+const POINTS: usize = 16;
+/// Rows that the inner transform mixes.
+const ROWS: usize = 6;
+/// Words in a row of constants: a pair for each point.
+const ROW_WORDS: usize = 2 * POINTS;
+/// The largest m / 2 of all parameter sets.
+const MAX_HALF: usize = 14;
+
+/// A polynomial's coefficients, padded with zeros to 8 blocks.
+#[derive(Clone)]
+#[repr(C, align(64))]
+pub(crate) struct Coefficients<P: ParameterSet, W: Word = i16>(pub(crate) P::Padded<W>);
+
+/// A polynomial's residues, in the order of the lanes that made them.
+#[derive(Clone)]
+#[repr(C, align(64))]
+pub(crate) struct Transform<P: ParameterSet, L: Lanes>(P::Wide<L::Word>, PhantomData<L>);
+
+/// Memory that the kernels need between their steps.
+#[repr(C, align(64))]
+pub(crate) struct Workspace<P: ParameterSet, W: Word = i16> {
+    wide: [P::Wide<W>; 2],
+}
+
+/// Overwrites `elements` with zeros so that the compiler cannot leave it out.
+#[inline(always)]
+pub(crate) fn wipe<E: Copy + Default>(elements: &mut [E]) {
+    elements.fill(E::default());
+    optimization_barrier(elements);
+}
+
+impl<P: ParameterSet, W: Word> Coefficients<P, W> {
+    pub(crate) fn zero() -> Self {
+        Coefficients(P::Padded::filled(W::default()))
+    }
+
+    /// All the words, those above p being zero.
+    #[inline(always)]
+    pub(crate) fn words_mut(&mut self) -> &mut [W] {
+        self.0.as_mut()
+    }
+
+    /// The p coefficients.
+    #[inline(always)]
+    pub(crate) fn as_slice(&self) -> &[W] {
+        &self.0.as_ref()[..P::P]
+    }
+
+    #[inline(always)]
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [W] {
+        &mut self.0.as_mut()[..P::P]
+    }
+}
+
+impl<P: ParameterSet, W: Word> Drop for Coefficients<P, W> {
+    fn drop(&mut self) {
+        wipe(self.0.as_mut());
+    }
+}
+
+impl<P: ParameterSet, L: Lanes> Transform<P, L> {
+    pub(crate) fn zero() -> Self {
+        Transform(P::Wide::filled(L::Word::default()), PhantomData)
+    }
+
+    /// The transform of `a`.
+    pub(crate) fn of(
+        lanes: L,
+        a: &Coefficients<P, L::Word>,
+        space: &mut Workspace<P, L::Word>,
+    ) -> Self {
+        let mut out = Self::zero();
+        lanes.run(Forward { out: &mut out, a, space });
+        out
+    }
+
+    /// The product of two transforms.
+    pub(crate) fn product(lanes: L, a: &Self, b: &Self) -> Self {
+        let mut out = Self::zero();
+        lanes.run(Base { out: &mut out, a, b });
+        out
+    }
+
+    /// The polynomial whose transform this is, reduced to R/q.
+    pub(crate) fn polynomial(
+        &self,
+        lanes: L,
+        space: &mut Workspace<P, L::Word>,
+    ) -> Coefficients<P, L::Word> {
+        let mut out = Coefficients::zero();
+        lanes.run(Inverse { a: self, space });
+        lanes.run(Fold { out: &mut out, space });
+        out
+    }
+}
+
+impl<P: ParameterSet, L: Lanes> Drop for Transform<P, L> {
+    fn drop(&mut self) {
+        wipe(self.0.as_mut());
+    }
+}
+
+impl<P: ParameterSet, W: Word> Workspace<P, W> {
+    pub(crate) fn new() -> Self {
+        Workspace { wide: core::array::from_fn(|_| P::Wide::filled(W::default())) }
+    }
+}
+
+impl<P: ParameterSet, W: Word> Drop for Workspace<P, W> {
+    fn drop(&mut self) {
+        for part in &mut self.wide {
+            wipe(part.as_mut());
+        }
+    }
+}
+
+/// The multiplier's constants. Factors of Montgomery products carry 2^16 so that the reduction cancels it.
+#[repr(C, align(64))]
+struct Tables {
+    /// `[r][j]`: d_i^(6 * 2j + r), d_i^(6 * (2j + 1) + r).
+    forward: [[[i16; ROW_WORDS]; 4]; ROWS],
+    /// `[r][i]`: the inverse Vandermonde matrix's columns 2i and 2i + 1, with the twist d_i^-r and the scale folded in.
+    inverse: [[[i16; ROW_WORDS]; 8]; ROWS],
+    /// `[k]`: d_i z^k, and the same prepared.
+    root: [[i16; ROW_WORDS]; ROWS],
+    root_prepared: [[i16; ROW_WORDS]; ROWS],
+    /// z^2, a primitive third root of unity, and the same prepared.
+    omega: i16,
+    omega_prepared: i16,
+}
+
+/// Arithmetic modulo q at compile time.
+struct Field {
+    q: i64,
+}
+
+impl Field {
+    const fn reduce(&self, a: i64) -> i64 {
+        a.rem_euclid(self.q)
+    }
+
+    const fn power(&self, base: i64, exponent: i64) -> i64 {
+        let mut exponent = exponent.rem_euclid(self.q - 1);
+        let mut base = self.reduce(base);
+        let mut result = 1;
+        while exponent > 0 {
+            if exponent % 2 == 1 {
+                result = result * base % self.q;
+            }
+            base = base * base % self.q;
+            exponent /= 2;
+        }
+        result
+    }
+
+    const fn centred(&self, a: i64) -> i16 {
+        let a = self.reduce(a);
+        (if a > self.q / 2 { a - self.q } else { a }) as i16
+    }
+
+    /// The smallest generator of the multiplicative group.
+    const fn generator(&self) -> i64 {
+        let mut candidate = 2;
+        'candidates: loop {
+            let mut rest = self.q - 1;
+            let mut factor = 2;
+            while rest > 1 {
+                if rest % factor == 0 {
+                    if self.power(candidate, (self.q - 1) / factor) == 1 {
+                        candidate += 1;
+                        continue 'candidates;
+                    }
+                    while rest % factor == 0 {
+                        rest /= factor;
+                    }
+                }
+                factor += 1;
+            }
+            return candidate;
+        }
+    }
+
+    /// `[j][i]`: coefficient of y^j in the Lagrange polynomial that is 1 at point i and 0 at the others.
+    const fn lagrange(&self, points: &[i64; POINTS]) -> [[i64; POINTS]; POINTS] {
+        let mut result = [[0; POINTS]; POINTS];
+        let mut i = 0;
+        while i < POINTS {
+            let mut numerator = [0i64; POINTS + 1];
+            numerator[0] = 1;
+            let mut denominator = 1;
+            let mut other = 0;
+            while other < POINTS {
+                if other != i {
+                    let mut degree = POINTS;
+                    while degree > 0 {
+                        numerator[degree] =
+                            self.reduce(numerator[degree - 1] - numerator[degree] * points[other]);
+                        degree -= 1;
+                    }
+                    numerator[0] = self.reduce(-numerator[0] * points[other]);
+                    denominator = self.reduce(denominator * (points[i] - points[other]));
+                }
+                other += 1;
+            }
+            let scale = self.power(denominator, -1);
+            let mut j = 0;
+            while j < POINTS {
+                result[j][i] = numerator[j] * scale % self.q;
+                j += 1;
+            }
+            i += 1;
+        }
+        result
+    }
+}
+
+impl Tables {
+    const fn new(modulus: lanes::Modulus) -> Self {
+        let field = Field { q: modulus.q as i64 };
+        let montgomery = 1 << 16;
+        let generator = field.generator();
+        let zeta = field.power(generator, (field.q - 1) / 6);
+        let mut points = [0; POINTS];
+        let mut sixths = [0; POINTS];
+        let mut i = 0;
+        while i < POINTS {
+            points[i] = field.power(generator, i as i64);
+            sixths[i] = field.power(points[i], 6);
+            i += 1;
+        }
+        let vandermonde = field.lagrange(&sixths);
+        // The base product and the inverse's own reduction each divide by 2^16; the DFT multiplies by 6.
+        let scale = field.reduce(field.reduce(montgomery * montgomery) * field.power(6, -1));
+
+        let omega = field.centred(zeta * zeta % field.q * montgomery);
+        let mut tables = Tables {
+            forward: [[[0; ROW_WORDS]; 4]; ROWS],
+            inverse: [[[0; ROW_WORDS]; 8]; ROWS],
+            root: [[0; ROW_WORDS]; ROWS],
+            root_prepared: [[0; ROW_WORDS]; ROWS],
+            omega,
+            omega_prepared: omega.wrapping_mul(modulus.inverse),
+        };
+        let mut r = 0;
+        while r < ROWS {
+            let mut word = 0;
+            while word < ROW_WORDS {
+                let (lane, half) = (word / 2, word % 2);
+                let mut j = 0;
+                while j < 4 {
+                    let exponent = (6 * (2 * j + half) + r) as i64;
+                    tables.forward[r][j][word] =
+                        field.centred(field.power(points[lane], exponent) * montgomery);
+                    j += 1;
+                }
+                let mut i = 0;
+                while i < 8 {
+                    let column = 2 * i + half;
+                    let twist = field.power(points[column], -(r as i64));
+                    tables.inverse[r][i][word] =
+                        field.centred(vandermonde[lane][column] * twist % field.q * scale);
+                    i += 1;
+                }
+                let root = points[lane] * field.power(zeta, r as i64) % field.q;
+                tables.root[r][word] = field.centred(root * montgomery);
+                tables.root_prepared[r][word] = tables.root[r][word].wrapping_mul(modulus.inverse);
+                word += 1;
+            }
+            r += 1;
+        }
+        tables
+    }
+}
+
+struct Constants<P>(PhantomData<P>);
+
+impl<P: ParameterSet> Constants<P> {
+    const TABLES: Tables = Tables::new(P::MODULUS);
+    const HALF: usize = P::M / 2;
+}
+
+/// Start of the `index`-th of the vectors that cover `length` words; the last one overlaps its neighbour.
+#[inline(always)]
+const fn tile<L: Lanes>(index: usize, length: usize) -> usize {
+    let start = index * L::WORDS;
+    if start + L::WORDS > length { length - L::WORDS } else { start }
+}
+
+/// Start of pair `s` of row `r` of point group `group` in a transform, in words.
+#[inline(always)]
+const fn at<P: ParameterSet, L: Lanes>(group: usize, r: usize, s: usize) -> usize {
+    ((group * ROWS + r) * Constants::<P>::HALF + s) * L::WORDS
+}
+
+/// The DFT of length 6 over `rows`, z^3 = -1, by one of length 3 on sums and one on differences.
+#[inline(always)]
+fn dft<P: ParameterSet, L: Lanes>(lanes: L, rows: [L::I16; 6], inverse: bool) -> [L::I16; 6] {
+    let tables = const { &Constants::<P>::TABLES };
+    let omega = lanes.splat(tables.omega);
+    let omega_prepared = lanes.splat(tables.omega_prepared);
+    let [x0, x1, x2, x3, x4, x5] = rows;
+    let (e0, o0) = (lanes.add(x0, x3), lanes.sub(x0, x3));
+    let (e1, o1) = (lanes.add(x1, x4), lanes.sub(x4, x1));
+    let (e2, o2) = (lanes.add(x2, x5), lanes.sub(x2, x5));
+    let t = lanes.montgomery(lanes.sub(e1, e2), omega, omega_prepared, P::MODULUS);
+    let u = lanes.montgomery(lanes.sub(o1, o2), omega, omega_prepared, P::MODULUS);
+    let f0 = lanes.add(e0, lanes.add(e1, e2));
+    let f1 = lanes.add(lanes.sub(e0, e2), t);
+    let f2 = lanes.sub(lanes.sub(e0, e1), t);
+    let g0 = lanes.add(o0, lanes.add(o1, o2));
+    let g1 = lanes.add(lanes.sub(o0, o2), u);
+    let g2 = lanes.sub(lanes.sub(o0, o1), u);
+    if inverse { [f0, g1, f2, g0, f1, g2] } else { [f0, g2, f1, g0, f2, g1] }
+}
+
+/// The transform of a polynomial.
+struct Forward<'a, P: ParameterSet, L: Lanes> {
+    out: &'a mut Transform<P, L>,
+    a: &'a Coefficients<P, L::Word>,
+    space: &'a mut Workspace<P, L::Word>,
+}
+
+impl<P: ParameterSet, L: Lanes> Kernel<L> for Forward<'_, P, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let tables = const { &Constants::<P>::TABLES };
+        let out = self.out.0.as_mut();
+        let a = self.a.0.as_ref();
+        let pairs = self.space.wide[0].as_mut();
+
+        // Neighbours in `pairs` are the same coefficient of blocks 2j and 2j + 1.
+        for j in 0..4 {
+            let (even, odd) = (2 * j * P::BLOCK, (2 * j + 1) * P::BLOCK);
+            for index in 0..P::BLOCK.div_ceil(L::WORDS) {
+                let t = tile::<L>(index, P::BLOCK);
+                let x = lanes.load(&a[even + t..]);
+                let y = lanes.load(&a[odd + t..]);
+                lanes.store_interleaved(&mut pairs[even + 2 * t..], x, y);
+            }
+        }
+
+        for r in 0..ROWS {
+            for group in 0..POINTS / L::PAIRS {
+                let first = group * L::WORDS;
+                let matrix = [
+                    lanes.constants(&tables.forward[r][0][first..]),
+                    lanes.constants(&tables.forward[r][1][first..]),
+                    lanes.constants(&tables.forward[r][2][first..]),
+                    lanes.constants(&tables.forward[r][3][first..]),
+                ];
+                for s in 0..Constants::<P>::HALF {
+                    let t = 2 * (P::M * r + 2 * s);
+                    let mut halves = [lanes.zero(); 2];
+                    for (half, acc) in halves.iter_mut().enumerate() {
+                        for (j, column) in matrix.iter().enumerate() {
+                            let x = lanes.broadcast_pair(&pairs[2 * j * P::BLOCK + t + 2 * half..]);
+                            *acc = lanes.dot(*acc, *column, x);
+                        }
+                    }
+                    let mut row = lanes.reduce(halves[0], halves[1], P::MODULUS);
+                    if P::REDUCTIONS.before_dft {
+                        row = lanes.barrett(row, P::MODULUS);
+                    }
+                    lanes.store(&mut out[at::<P, L>(group, r, s)..], row);
+                }
+            }
+        }
+
+        for group in 0..POINTS / L::PAIRS {
+            for s in 0..Constants::<P>::HALF {
+                let rows = load_rows::<P, L>(lanes, out, group, s);
+                let rows = dft::<P, L>(lanes, rows, false);
+                for r in 0..ROWS {
+                    let row = lanes.barrett(rows[r], P::MODULUS);
+                    lanes.store(&mut out[at::<P, L>(group, r, s)..], row);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn load_rows<P: ParameterSet, L: Lanes>(
+    lanes: L,
+    transform: &[L::Word],
+    group: usize,
+    s: usize,
+) -> [L::I16; ROWS] {
+    let mut rows = [lanes.splat(0); ROWS];
+    for r in 0..ROWS {
+        rows[r] = lanes.load(&transform[at::<P, L>(group, r, s)..]);
+    }
+    rows
+}
+
+/// The product of two transforms: 96 products modulo x^m - d_i z^k.
+struct Base<'a, P: ParameterSet, L: Lanes> {
+    out: &'a mut Transform<P, L>,
+    a: &'a Transform<P, L>,
+    b: &'a Transform<P, L>,
+}
+
+impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        /// Output pairs computed together: eight accumulators stay in registers.
+        const TOGETHER: usize = 4;
+
+        let tables = const { &Constants::<P>::TABLES };
+        let half = Constants::<P>::HALF;
+        let (a, b) = (self.a.0.as_ref(), self.b.0.as_ref());
+        let out = self.out.0.as_mut();
+        for group in 0..POINTS / L::PAIRS {
+            for k in 0..ROWS {
+                let first = group * L::WORDS;
+                let root = lanes.constants(&tables.root[k][first..]);
+                let root_prepared = lanes.constants(&tables.root_prepared[k][first..]);
+                // b extended downwards by its product with the root: coefficients -m .. m.
+                // `straddled` is the same, one coefficient lower.
+                let mut swapped = [lanes.splat(0); MAX_HALF];
+                let mut extended = [lanes.splat(0); 2 * MAX_HALF];
+                let mut straddled = [lanes.splat(0); 2 * MAX_HALF];
+                for t in 0..half {
+                    let x = lanes.load(&b[at::<P, L>(group, k, t)..]);
+                    swapped[t] = lanes.swap(lanes.load(&a[at::<P, L>(group, k, t)..]));
+                    extended[half + t] = x;
+                    extended[t] = lanes.montgomery(x, root, root_prepared, P::MODULUS);
+                }
+                for t in 1..2 * half {
+                    straddled[t] = lanes.straddle(extended[t - 1], extended[t]);
+                }
+                for u in (0..half).step_by(TOGETHER) {
+                    let mut even = [lanes.zero(); TOGETHER];
+                    let mut odd = [lanes.zero(); TOGETHER];
+                    for t in 0..half {
+                        for v in 0..TOGETHER {
+                            if u + v < half {
+                                even[v] =
+                                    lanes.dot(even[v], swapped[t], straddled[half + u + v - t]);
+                                odd[v] = lanes.dot(odd[v], swapped[t], extended[half + u + v - t]);
+                            }
+                        }
+                    }
+                    for v in 0..TOGETHER {
+                        if u + v < half {
+                            let mut x = lanes.reduce(even[v], odd[v], P::MODULUS);
+                            if P::REDUCTIONS.after_base {
+                                x = lanes.barrett(x, P::MODULUS);
+                            }
+                            lanes.store(&mut out[at::<P, L>(group, k, u + v)..], x);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// From a transform to the product's coefficients, in `space.wide[0]`.
+struct Inverse<'a, P: ParameterSet, L: Lanes> {
+    a: &'a Transform<P, L>,
+    space: &'a mut Workspace<P, L::Word>,
+}
+
+impl<P: ParameterSet, L: Lanes> Kernel<L> for Inverse<'_, P, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let tables = const { &Constants::<P>::TABLES };
+        let half = Constants::<P>::HALF;
+        let a = self.a.0.as_ref();
+        let [first, second] = &mut self.space.wide;
+        let (points, columns) = (first.as_mut(), second.as_mut());
+
+        // `points`: for each coefficient of each row, the values at the 16 points.
+        for group in 0..POINTS / L::PAIRS {
+            for s in 0..half {
+                let rows = load_rows::<P, L>(lanes, a, group, s);
+                let rows = dft::<P, L>(lanes, rows, true);
+                for r in 0..ROWS {
+                    let mut row = rows[r];
+                    if P::REDUCTIONS.after_inverse_dft {
+                        row = lanes.barrett(row, P::MODULUS);
+                    }
+                    let even = (r * P::M + 2 * s) * POINTS;
+                    let (low, high) = points[even..even + 2 * POINTS].split_at_mut(POINTS);
+                    let start = group * L::PAIRS;
+                    lanes.store_split(&mut low[start..], &mut high[start..], row);
+                }
+            }
+        }
+
+        // `columns`: lane j is block j, two coefficients a pair.
+        for r in 0..ROWS {
+            for group in 0..POINTS / L::PAIRS {
+                let first = group * L::WORDS;
+                let mut matrix = [lanes.splat(0); POINTS / 2];
+                for i in 0..POINTS / 2 {
+                    matrix[i] = lanes.constants(&tables.inverse[r][i][first..]);
+                }
+                for s in 0..half {
+                    let mut halves = [lanes.zero(); 2];
+                    for h in 0..2 {
+                        let row = (r * P::M + 2 * s + h) * POINTS;
+                        for i in 0..POINTS / 2 {
+                            let x = lanes.broadcast_pair(&points[row + 2 * i..]);
+                            halves[h] = lanes.dot(halves[h], matrix[i], x);
+                        }
+                    }
+                    let x = lanes.reduce(halves[0], halves[1], P::MODULUS);
+                    let x = lanes.barrett(x, P::MODULUS);
+                    let start = (group * ROWS * half + r * half + s) * L::WORDS;
+                    lanes.store(&mut columns[start..], x);
+                }
+            }
+        }
+
+        let pairs = ROWS * half;
+        for group in 0..POINTS / L::PAIRS {
+            for index in 0..pairs.div_ceil(L::PAIRS) {
+                let t = if (index + 1) * L::PAIRS > pairs {
+                    pairs - L::PAIRS
+                } else {
+                    index * L::PAIRS
+                };
+                let from = &columns[(group * pairs + t) * L::WORDS..];
+                let to = &mut points[group * L::PAIRS * P::BLOCK + 2 * t..];
+                lanes.transpose(from, to, P::BLOCK);
+            }
+        }
+    }
+}
+
+/// Reduces the product in `space.wide[0]` modulo x^p - x - 1: c_i + c_{i+p} + c_{i+p-1}.
+struct Fold<'a, P: ParameterSet, W: Word> {
+    out: &'a mut Coefficients<P, W>,
+    space: &'a mut Workspace<P, W>,
+}
+
+impl<P: ParameterSet, L: Lanes> Kernel<L> for Fold<'_, P, L::Word> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let product = self.space.wide[0].as_mut();
+        let out = self.out.0.as_mut();
+        // From the top, so that c_{p-1}, which the first vector must not fold into c_0, can be cleared after its use.
+        for index in (0..P::P.div_ceil(L::WORDS)).rev() {
+            let i = tile::<L>(index, P::P);
+            if index == 0 {
+                product[P::P - 1] = L::Word::default();
+            }
+            let x = lanes.load(&product[i..]);
+            let y = lanes.load(&product[i + P::P..]);
+            let z = lanes.load(&product[i + P::P - 1..]);
+            let sum = lanes.add(x, lanes.add(y, z));
+            lanes.store(&mut out[i..], lanes.freeze(sum, P::MODULUS));
+        }
+        out[P::P..].fill(L::Word::default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanes::{Backend, Dispatch};
+
+    use super::*;
+    use crate::params::*;
+
+    /// c = a b modulo q and x^p - x - 1, centred, from the definition.
+    fn schoolbook<P: ParameterSet>(a: &[i16], b: &[i16]) -> Vec<i16> {
+        let q = i64::from(P::Q);
+        let mut wide = vec![0i64; 2 * P::P];
+        for (i, &x) in a.iter().enumerate() {
+            for (j, &y) in b.iter().enumerate() {
+                wide[i + j] += i64::from(x) * i64::from(y);
+            }
+        }
+        for i in (P::P..2 * P::P).rev() {
+            wide[i - P::P] += wide[i];
+            wide[i - P::P + 1] += wide[i];
+        }
+        let field = Field { q };
+        wide[..P::P].iter().map(|&x| field.centred(x)).collect()
+    }
+
+    struct Multiply<'a, P: ParameterSet>(&'a Coefficients<P>, &'a Coefficients<P>);
+
+    impl<P: ParameterSet> Dispatch for Multiply<'_, P> {
+        type Output = Coefficients<P>;
+
+        fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Coefficients<P> {
+            let space = &mut Workspace::new();
+            let a = Transform::of(lanes, self.0, space);
+            let b = Transform::of(lanes, self.1, space);
+            Transform::product(lanes, &a, &b).polynomial(lanes, space)
+        }
+    }
+
+    fn check<P: ParameterSet>(state: &mut u64) {
+        let mut next = |range: i16| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((*state >> 33) % (2 * range as u64 + 1)) as i16 - range
+        };
+        let half = P::Q / 2;
+        for round in 0..12 {
+            let (mut a, mut b) = (Coefficients::<P>::zero(), Coefficients::<P>::zero());
+            for (a, b) in a.as_mut_slice().iter_mut().zip(b.as_mut_slice()) {
+                (*a, *b) = match round {
+                    0 => (half, half),
+                    1 => (-half, half),
+                    2..6 => (next(1), next(1)),
+                    6..9 => (next(half), next(1)),
+                    _ => (next(half), next(half)),
+                };
+            }
+            let expected = schoolbook::<P>(a.as_slice(), b.as_slice());
+            for backend in Backend::available() {
+                let c = backend.run(Multiply(&a, &b));
+                assert_eq!(c.as_slice(), expected, "{} {} {round}", P::NAME, backend.name());
+                assert!(c.0.as_ref()[P::P..].iter().all(|&x| x == 0));
+            }
+        }
+    }
+
+    #[test]
+    fn products_are_those_of_the_definition() {
+        let state = &mut 1;
+        check::<Sntrup653>(state);
+        check::<Sntrup761>(state);
+        check::<Sntrup857>(state);
+        check::<Sntrup953>(state);
+        check::<Sntrup1013>(state);
+        check::<Sntrup1277>(state);
+    }
+}
