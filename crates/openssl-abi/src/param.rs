@@ -84,6 +84,11 @@ impl Param {
         Self::new(key, ParamType::Octets, value.as_ptr() as *mut c_void, value.len())
     }
 
+    /// Bytes at an address, which must be valid as long as the parameter is used, and which the receiver may overwrite.
+    pub const fn octets_at(key: &'static CStr, data: *mut u8, size: usize) -> Param {
+        Self::new(key, ParamType::Octets, data.cast(), size)
+    }
+
     /// A place for a pointer to a string, which must outlive the parameter.
     pub(crate) const fn utf8_pointer(key: *const c_char, place: *mut *const c_char) -> Param {
         Param {

@@ -1,0 +1,58 @@
+//! Builds what tests and demonstrations load at run time: shared objects that cargo does not build for a test by itself.
+
+#![forbid(unsafe_code)]
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The project's root folder.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}
+
+/// The folder that holds release builds.
+pub fn release_folder() -> PathBuf {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
+    target.join("release")
+}
+
+/// Builds `package` for release and returns the path of its artifact called `file`.
+///
+/// # Errors
+/// Cargo cannot be run or fails, or makes no such file; cargo's own messages go to standard error.
+pub fn build(package: &str, file: &str) -> io::Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["build", "--quiet", "--release", "--package", package])
+        .current_dir(root())
+        .stdin(Stdio::null())
+        .status()?;
+    let path = release_folder().join(file);
+    if !status.success() {
+        return Err(io::Error::other(format!("cargo build of {package} failed")));
+    }
+    if !path.exists() {
+        return Err(io::Error::other(format!("{} was not built", path.display())));
+    }
+    Ok(path)
+}
+
+/// Builds the OpenSSL module and returns its path.
+///
+/// # Errors
+/// As [`build`], or the file cannot be copied to its own name.
+pub fn module() -> io::Result<PathBuf> {
+    let built = build("openssl-provider", "libfastkex_provider.so")?;
+    let module = built.with_file_name("fastkex.so");
+    // Beside, then renamed: another test may be loading the old one.
+    let fresh = |path: &Path| path.metadata().and_then(|data| data.modified());
+    if fresh(&module).ok() < fresh(&built).ok() {
+        let beside = module.with_extension(format!("so.{}", std::process::id()));
+        std::fs::copy(&built, &beside)?;
+        std::fs::rename(&beside, &module)?;
+    }
+    Ok(module)
+}

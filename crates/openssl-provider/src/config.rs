@@ -1,0 +1,174 @@
+//! Our section of the configuration.
+
+use core::fmt;
+use core::ops::RangeInclusive;
+use std::ffi::CString;
+
+use kex::{Backend, BackendError, TLS_GROUPS};
+use openssl_abi::{Core, names};
+use openssl_conf::{Config as ConfigFile, Interpretation, Release};
+
+use crate::host;
+
+/// The key that chooses an instruction set.
+const BACKEND: &str = "backend";
+/// What the keys that set code points begin with; a group's name follows.
+const CODE_POINTS: &str = "code_points.";
+/// The environment variable that chooses an instruction set, for tests.
+const BACKEND_VARIABLE: &str = "FASTKEX_BACKEND";
+
+/// Code points of groups that libssl may know by itself, and those that are reserved (RFC 8446).
+const TAKEN: &[RangeInclusive<u16>] =
+    &[0x0000..=0x0029, 0x0100..=0x0104, 0x0200..=0x0202, 0x11EB..=0x11EE, 0xFF01..=0xFF02];
+
+/// What the configuration asks for.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) backend: Backend,
+    /// In the order of [`TLS_GROUPS`].
+    pub(crate) code_points: Vec<u16>,
+}
+
+/// Why the configuration was refused.
+#[derive(Debug)]
+pub(crate) enum ConfigError {
+    Backend { key: &'static str, error: BackendError },
+    CodePoint { key: String, value: String },
+    DuplicateCodePoint { first: &'static str, second: &'static str, value: u16 },
+    UnknownKey { key: String, place: String },
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConfigError::Backend { key, error } => write!(f, "fastkex: {key}: {error}"),
+            ConfigError::CodePoint { key, value } => write!(
+                f,
+                "fastkex: {key} = {value}: expected a number such as 0xFE00 that is no other group's",
+            ),
+            ConfigError::DuplicateCodePoint { first, second, value } => write!(
+                f,
+                "fastkex: {CODE_POINTS}{first} and {CODE_POINTS}{second} are both {value:#06x}: \
+                 expected different numbers",
+            ),
+            ConfigError::UnknownKey { key, place } => {
+                write!(f, "fastkex: unknown key '{key}' at {place}: expected {BACKEND}")?;
+                write!(f, " or {CODE_POINTS}GROUP, GROUP being one of ")?;
+                let groups: Vec<_> = TLS_GROUPS.iter().map(|group| group.name).collect();
+                f.write_str(&groups.join(", "))
+            }
+        }
+    }
+}
+
+impl Config {
+    /// Reads the section from the core, and the environment.
+    pub(crate) fn read(core: &Core) -> Result<Config, ConfigError> {
+        let value = |key: &str| core.parameter(&CString::new(key).unwrap_or_default());
+        refuse_unknown_keys(core, &value)?;
+
+        let named = |key, name: &str| {
+            Backend::named(name).map_err(|error| ConfigError::Backend { key, error })
+        };
+        let mut backend = match value(BACKEND) {
+            Some(name) => named(BACKEND, &name)?,
+            None => Backend::best(),
+        };
+        if let Ok(name) = std::env::var(BACKEND_VARIABLE) {
+            backend = named(BACKEND_VARIABLE, &name)?;
+        }
+
+        let mut code_points = Vec::with_capacity(TLS_GROUPS.len());
+        for group in TLS_GROUPS {
+            let key = format!("{CODE_POINTS}{}", group.name);
+            let code_point = match value(&key) {
+                Some(value) => code_point(&value).ok_or(ConfigError::CodePoint { key, value })?,
+                None => group.code_point,
+            };
+            if let Some(first) = code_points.iter().position(|&other| other == code_point) {
+                return Err(ConfigError::DuplicateCodePoint {
+                    first: TLS_GROUPS[first].name,
+                    second: group.name,
+                    value: code_point,
+                });
+            }
+            code_points.push(code_point);
+        }
+        Ok(Config { backend, code_points })
+    }
+}
+
+fn code_point(text: &str) -> Option<u16> {
+    let value = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => u16::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    // 0x0A0A, 0x1A1A, ... exist to be unknown (RFC 8701).
+    let is_grease = |value: u16| value & 0x0f0f == 0x0a0a && value >> 8 == value & 0xff;
+    value
+        .ok()
+        .filter(|&value| !is_grease(value) && !TAKEN.iter().any(|range| range.contains(&value)))
+}
+
+fn is_known(key: &str) -> bool {
+    key == BACKEND
+        || key
+            .strip_prefix(CODE_POINTS)
+            .is_some_and(|name| TLS_GROUPS.iter().any(|group| group.name == name))
+}
+
+/// Libcrypto hands out the values of keys that are asked for but does not list the keys. So the file that it reads by default is read
+/// here too; a key there is ours if libcrypto knows it with the same value.
+fn refuse_unknown_keys(
+    core: &Core,
+    value: &dyn Fn(&str) -> Option<String>,
+) -> Result<(), ConfigError> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let Some(file) =
+        host::default_config_file(core).and_then(|path| ConfigFile::load(&path, &environment).ok())
+    else {
+        return Ok(());
+    };
+    let release = core.parameter(names::OPENSSL_VERSION).and_then(|text| Release::parse(&text));
+    let (Some(release), Some(name)) = (release, core.parameter(names::PROVIDER_NAME_OF_CORE))
+    else {
+        return Ok(());
+    };
+    let interpretation = Interpretation::new(&file, release);
+    let Some(provider) = interpretation.provider(&name) else { return Ok(()) };
+    for parameter in provider.own_parameters() {
+        let handed_out = value(&parameter.name).as_deref() == Some(parameter.value.as_str());
+        if !is_known(&parameter.name) && handed_out {
+            return Err(ConfigError::UnknownKey {
+                key: parameter.name.clone(),
+                place: parameter.origin.to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_points_are_numbers_that_nobody_else_uses() {
+        assert_eq!(code_point("0x0233"), Some(0x0233));
+        assert_eq!(code_point("65090"), Some(65090));
+        for bad in
+            ["", "0x", "x", "-1", "65536", "0x10000", "0x001d", "4588", "0xFF02", "0x3a3a", " 7"]
+        {
+            assert_eq!(code_point(bad), None, "{bad}");
+        }
+        assert!(TLS_GROUPS.iter().all(|g| code_point(&g.code_point.to_string()).is_some()));
+    }
+
+    #[test]
+    fn keys_are_known_by_their_whole_name() {
+        assert!(is_known("backend") && is_known("code_points.sntrup761"));
+        for key in ["backends", "code_points", "code_points.", "code_points.x25519", "pool"] {
+            assert!(!is_known(key), "{key}");
+        }
+    }
+}

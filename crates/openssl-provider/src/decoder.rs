@@ -1,0 +1,181 @@
+//! Decoders: DER to keys. (PEM, and encrypted PKCS#8, are taken off by the default provider's decoders first.)
+
+use core::ffi::{CStr, c_int, c_void};
+use core::marker::PhantomData;
+use core::ptr;
+use std::ffi::CString;
+use std::io::Read;
+use std::sync::Arc;
+
+use kex::TlsKem;
+use openssl_abi::functions::decoder as function;
+use openssl_abi::{
+    Bio, Callback, CoreBio, Dispatch, OBJECT_PKEY, Param, Passphrase, guard, names, selection,
+};
+use zeroize::Zeroizing;
+
+use crate::formats::{Found, public_from_der, secret_from_der};
+use crate::key::{Key, Material};
+use crate::keymgmt::KeyManagement;
+use crate::provider::Provider;
+use crate::reason;
+
+/// Longer objects are no keys of ours.
+const MAX_DER_BYTES: usize = 16 * 1024;
+
+/// The decoders for keys of `K`.
+pub(crate) struct Decoder<K>(PhantomData<K>);
+
+/// The decoder of secret keys, or of public ones.
+struct FromDer<K, const SECRET: bool>(PhantomData<K>);
+
+impl<K: TlsKem> Decoder<K> {
+    /// Property definition and functions of each.
+    pub(crate) const ALL: [(&'static CStr, &'static [Dispatch]); 2] = [
+        (
+            c"provider=fastkex,input=der,structure=SubjectPublicKeyInfo",
+            FromDer::<K, false>::DISPATCH,
+        ),
+        (c"provider=fastkex,input=der,structure=PrivateKeyInfo", FromDer::<K, true>::DISPATCH),
+    ];
+}
+
+impl<K: TlsKem, const SECRET: bool> FromDer<K, SECRET> {
+    const DISPATCH: &'static [Dispatch] = &[
+        function::NEWCTX.entry(new),
+        function::FREECTX.entry(free),
+        function::DOES_SELECTION.entry(Self::does_selection),
+        function::DECODE.entry(Self::decode),
+        function::EXPORT_OBJECT.entry(Self::export_object),
+        Dispatch::END,
+    ];
+
+    unsafe extern "C" fn does_selection(_: *mut c_void, wanted: c_int) -> c_int {
+        let fits = if SECRET {
+            wanted & selection::PRIVATE_KEY != 0
+        } else {
+            wanted & selection::PRIVATE_KEY == 0 && wanted & selection::PUBLIC_KEY != 0
+        };
+        c_int::from(fits || wanted == 0)
+    }
+
+    /// Success without a call of `callback` says "not mine", and lets libcrypto try the next decoder.
+    unsafe extern "C" fn decode(
+        context: *mut c_void,
+        input: *mut CoreBio,
+        _: c_int,
+        callback: Option<Callback>,
+        argument: *mut c_void,
+        _: Option<Passphrase>,
+        _: *mut c_void,
+    ) -> c_int {
+        guard(0, || {
+            // SAFETY: the decoder's context is the provider's.
+            let provider = unsafe { Provider::from_context(context) };
+            // SAFETY: libcrypto's stream, valid during this call.
+            let Some(der) = read_der(unsafe { provider.core.bio(input) }) else { return 1 };
+            let refuse = |message: &str| {
+                let message = format!("{}: {message}", K::GROUP.name);
+                provider.core.raise(reason::INVALID_KEY, &message);
+                0
+            };
+            let found = if SECRET {
+                secret_from_der(K::GROUP, &der)
+            } else {
+                public_from_der(K::GROUP, &der)
+            };
+            let material = match found {
+                Found::NotOurs => return 1,
+                Found::Malformed(problem) => return refuse(problem),
+                Found::Key(bytes) if SECRET => Material::<K>::from_secret_bytes(bytes),
+                Found::Key(bytes) => Material::from_public_bytes(bytes),
+            };
+            match (material, callback) {
+                (Ok(material), Some(callback)) => {
+                    let key = Key::new(provider, Some(Arc::new(material)));
+                    // SAFETY: callback and argument come from libcrypto together.
+                    unsafe { hand_over(key, callback, argument) }
+                }
+                (Ok(_), None) => 0,
+                (Err(error), _) => refuse(&error.to_string()),
+            }
+        })
+    }
+
+    unsafe extern "C" fn export_object(
+        _: *mut c_void,
+        reference: *const c_void,
+        size: usize,
+        callback: Option<Callback>,
+        argument: *mut c_void,
+    ) -> c_int {
+        if reference.is_null() || size != size_of::<*mut c_void>() {
+            return 0;
+        }
+        let wanted = if SECRET { selection::KEYPAIR } else { selection::PUBLIC_KEY };
+        // SAFETY: `hand_over` made the reference from the place of a pointer to a key.
+        unsafe {
+            KeyManagement::<K>::export(*reference.cast::<*mut c_void>(), wanted, callback, argument)
+        }
+    }
+}
+
+/// Reads one object, and no more: others may follow. `None` if it is none, or too long for a key.
+fn read_der(mut input: Bio<'_>) -> Option<Zeroizing<Vec<u8>>> {
+    const SEQUENCE: u8 = 0x30;
+
+    let mut header = [0; 2];
+    input.read_exact(&mut header).ok()?;
+    if header[0] != SEQUENCE {
+        return None;
+    }
+    let mut prefix = header.to_vec();
+    let length = match header[1] {
+        short @ 0..0x80 => short.into(),
+        long => {
+            let count = usize::from(long & 0x7f);
+            if count == 0 || count > 2 {
+                return None;
+            }
+            let mut bytes = [0; 2];
+            input.read_exact(&mut bytes[..count]).ok()?;
+            prefix.extend(&bytes[..count]);
+            bytes[..count].iter().fold(0, |length, &byte| length << 8 | usize::from(byte))
+        }
+    };
+    if length > MAX_DER_BYTES {
+        return None;
+    }
+    let mut der = Zeroizing::new(vec![0; prefix.len() + length]);
+    let (start, rest) = der.split_at_mut(prefix.len());
+    start.copy_from_slice(&prefix);
+    input.read_exact(rest).ok()?;
+    Some(der)
+}
+
+/// Gives a key to libcrypto as a reference that our key management's `load` takes it from.
+///
+/// # Safety
+/// `callback` may be called with `argument`.
+unsafe fn hand_over<K: TlsKem>(key: Key<K>, callback: Callback, argument: *mut c_void) -> c_int {
+    let Ok(name) = CString::new(K::GROUP.name) else { return 0 };
+    let mut place = key.into_raw();
+    let reference = (&raw mut place).cast::<u8>();
+    let params = [
+        Param::integer(names::OBJECT_TYPE, &OBJECT_PKEY),
+        Param::utf8(names::OBJECT_DATA_TYPE, &name),
+        Param::octets_at(names::OBJECT_REFERENCE, reference, size_of::<*mut c_void>()),
+        Param::END,
+    ];
+    // SAFETY: by the caller's promise; the parameters outlive the call.
+    let taken = unsafe { callback(params.as_ptr(), argument) };
+    // SAFETY: null if the key was taken, else still ours.
+    unsafe { Key::<K>::free(ptr::read(&raw const place)) };
+    taken
+}
+
+unsafe extern "C" fn new(context: *mut c_void) -> *mut c_void {
+    context
+}
+
+unsafe extern "C" fn free(_: *mut c_void) {}

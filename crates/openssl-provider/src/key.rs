@@ -1,0 +1,108 @@
+//! What OpenSSL calls key data.
+
+use core::ffi::c_void;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kex::{Error, KeyPair, TlsKem};
+use zeroize::Zeroizing;
+
+use crate::provider::Provider;
+
+/// A key's contents: immutable, so that operations in progress keep what they began with.
+pub(crate) enum Material<K: TlsKem> {
+    Public(K::PublicKey),
+    Pair(KeyPair<K>),
+}
+
+impl<K: TlsKem> Material<K> {
+    pub(crate) fn public(&self) -> &K::PublicKey {
+        match self {
+            Material::Public(public) => public,
+            Material::Pair(pair) => &pair.public,
+        }
+    }
+
+    pub(crate) fn secret(&self) -> Option<&K::SecretKey> {
+        match self {
+            Material::Public(_) => None,
+            Material::Pair(pair) => Some(&pair.secret),
+        }
+    }
+
+    pub(crate) fn public_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; K::PUBLIC_KEY_BYTES];
+        K::write_public_key(self.public(), &mut bytes);
+        bytes
+    }
+
+    pub(crate) fn secret_bytes(&self) -> Option<Zeroizing<Vec<u8>>> {
+        let secret = self.secret()?;
+        let mut bytes = Zeroizing::new(vec![0; K::SECRET_KEY_BYTES]);
+        K::write_secret_key(secret, &mut bytes);
+        Some(bytes)
+    }
+
+    pub(crate) fn from_public_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Ok(Material::Public(K::read_public_key(bytes)?))
+    }
+
+    pub(crate) fn from_secret_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let secret = K::read_secret_key(bytes)?;
+        Ok(Material::Pair(KeyPair { public: K::public_key(&secret), secret }))
+    }
+}
+
+/// A key, perhaps still empty: OpenSSL fills in keys that it made for their parameters.
+pub(crate) struct Key<K: TlsKem> {
+    provider: *const Provider,
+    material: Mutex<Option<Arc<Material<K>>>>,
+}
+
+impl<K: TlsKem> Key<K> {
+    pub(crate) fn new(provider: &Provider, material: Option<Arc<Material<K>>>) -> Self {
+        Key { provider, material: Mutex::new(material) }
+    }
+
+    pub(crate) fn provider(&self) -> &Provider {
+        // SAFETY: libcrypto holds the provider as long as there are keys of it.
+        unsafe { &*self.provider }
+    }
+
+    pub(crate) fn material(&self) -> Option<Arc<Material<K>>> {
+        self.material.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set(&self, material: Material<K>) {
+        let new = Some(Arc::new(material));
+        let old = std::mem::replace(
+            &mut *self.material.lock().unwrap_or_else(PoisonError::into_inner),
+            new,
+        );
+        drop(old);
+    }
+
+    /// Gives the key to OpenSSL.
+    pub(crate) fn into_raw(self) -> *mut c_void {
+        Box::into_raw(Box::new(self)).cast()
+    }
+
+    /// The key behind what OpenSSL hands back; `None` for null.
+    ///
+    /// # Safety
+    /// `key` is null or comes from [`Key::into_raw`] for the same `K`, and has not been freed.
+    pub(crate) unsafe fn borrow<'a>(key: *const c_void) -> Option<&'a Key<K>> {
+        // SAFETY: by the caller's promise.
+        unsafe { key.cast::<Key<K>>().as_ref() }
+    }
+
+    /// Frees what [`Key::into_raw`] gave; null is no key.
+    ///
+    /// # Safety
+    /// As [`Key::borrow`], and `key` is not used again.
+    pub(crate) unsafe fn free(key: *mut c_void) {
+        if !key.is_null() {
+            // SAFETY: by the caller's promise.
+            drop(unsafe { Box::from_raw(key.cast::<Key<K>>()) });
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `fastkex.so`: a provider for stock OpenSSL 3.0 to 4.x that adds Streamlined NTRU Prime, alone and with X25519, as TLS 1.3
+//! groups, as KEMs, and as keys in PEM and DER. It links no libcrypto: it works in whichever loads it, in several contexts at once.
+//!
+//! Everything is generic over a group of `kex`'s table; the code here is the C boundary and nothing else. Nothing panics
+//! across it: every entry point runs under [`openssl_abi::guard`].
+
+use core::ffi::{c_int, c_void};
+
+use openssl_abi::{Core, CoreHandle, Dispatch, guard};
+
+mod config;
+mod decoder;
+mod encoder;
+mod formats;
+mod host;
+mod kem;
+mod key;
+mod keymgmt;
+mod provider;
+mod reason;
+mod tls;
+
+use provider::Provider;
+
+/// The version told to OpenSSL.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What OpenSSL looks up in the module.
+///
+/// # Safety
+/// Called by libcrypto as `core.h` says: the arguments are its handle, its functions, and places for ours and our context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn OSSL_provider_init(
+    handle: *const CoreHandle,
+    functions: *const Dispatch,
+    out: *mut *const Dispatch,
+    context: *mut *mut c_void,
+) -> c_int {
+    guard(0, || {
+        // SAFETY: the arguments come from libcrypto; the provider, which keeps the result, is gone after teardown.
+        let core = unsafe { Core::new(handle, functions) };
+        match Provider::new(core) {
+            Ok(provider) => {
+                // SAFETY: libcrypto gives places to write to.
+                unsafe {
+                    *out = Provider::DISPATCH.as_ptr();
+                    *context = Box::into_raw(Box::new(provider)).cast();
+                }
+                1
+            }
+            Err(error) => {
+                core.raise(reason::CONFIGURATION, &error.to_string());
+                0
+            }
+        }
+    })
+}

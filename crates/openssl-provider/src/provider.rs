@@ -1,0 +1,211 @@
+//! The provider itself: its algorithms, parameters and life.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::CString;
+
+use kex::{Backend, GroupVisitor, TlsGroup, TlsKem, visit_groups};
+use openssl_abi::functions::provider as function;
+use openssl_abi::{
+    Algorithm, Callback, Core, Dispatch, Param, ParamType, Params, guard, names, operation,
+};
+
+use crate::config::{Config, ConfigError};
+use crate::decoder::Decoder;
+use crate::encoder::Encoder;
+use crate::kem::KeyEncapsulation;
+use crate::keymgmt::KeyManagement;
+use crate::{reason, tls};
+
+const NAME: &CStr = c"fastkex";
+const VERSION: &CStr =
+    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("the version holds a null byte"),
+    };
+/// The property that all our algorithms have.
+const PROPERTIES: &CStr = c"provider=fastkex";
+
+/// One load of the module into one library context: what OpenSSL calls the provider context.
+pub(crate) struct Provider {
+    pub(crate) core: Core,
+    pub(crate) backend: Backend,
+    /// In the order of the table of groups.
+    pub(crate) code_points: Vec<u16>,
+    key_management: Table,
+    key_encapsulation: Table,
+    encoders: Table,
+    decoders: Table,
+}
+
+/// A table of algorithms, with the strings that it points to.
+#[derive(Default)]
+pub(crate) struct Table {
+    algorithms: Vec<Algorithm>,
+    strings: Vec<CString>,
+}
+
+impl Table {
+    fn add(&mut self, group: &TlsGroup, properties: &CStr, implementation: &'static [Dispatch]) {
+        let names = self.keep(format!("{}:{}", group.name, group.oid()));
+        let properties = self.keep(properties.to_string_lossy().into_owned());
+        let description = self.keep(group.description.to_owned());
+        let implementation = implementation.as_ptr();
+        self.algorithms.push(Algorithm { names, properties, implementation, description });
+    }
+
+    fn keep(&mut self, text: String) -> *const c_char {
+        let text = CString::new(text).unwrap_or_default();
+        let pointer = text.as_ptr();
+        // The string's bytes stay where they are when it is moved.
+        self.strings.push(text);
+        pointer
+    }
+
+    fn close(mut self) -> Self {
+        self.algorithms.push(Algorithm::END);
+        self
+    }
+}
+
+impl GroupVisitor for Provider {
+    fn visit<K: TlsKem>(&mut self) {
+        self.key_management.add(K::GROUP, PROPERTIES, KeyManagement::<K>::DISPATCH);
+        self.key_encapsulation.add(K::GROUP, PROPERTIES, KeyEncapsulation::<K>::DISPATCH);
+        for (properties, implementation) in Encoder::<K>::ALL {
+            self.encoders.add(K::GROUP, properties, implementation);
+        }
+        for (properties, implementation) in Decoder::<K>::ALL {
+            self.decoders.add(K::GROUP, properties, implementation);
+        }
+    }
+}
+
+impl Provider {
+    pub(crate) const DISPATCH: &'static [Dispatch] = &[
+        function::TEARDOWN.entry(teardown),
+        function::GETTABLE_PARAMS.entry(gettable_params),
+        function::GET_PARAMS.entry(get_params),
+        function::QUERY_OPERATION.entry(query_operation),
+        function::GET_REASON_STRINGS.entry(reason::strings),
+        function::GET_CAPABILITIES.entry(get_capabilities),
+        Dispatch::END,
+    ];
+
+    pub(crate) fn new(core: Core) -> Result<Provider, ConfigError> {
+        let Config { backend, code_points } = Config::read(&core)?;
+        let mut provider = Provider {
+            core,
+            backend,
+            code_points,
+            key_management: Table::default(),
+            key_encapsulation: Table::default(),
+            encoders: Table::default(),
+            decoders: Table::default(),
+        };
+        visit_groups(&mut provider);
+        let Provider { key_management, key_encapsulation, encoders, decoders, .. } = provider;
+        Ok(Provider {
+            key_management: key_management.close(),
+            key_encapsulation: key_encapsulation.close(),
+            encoders: encoders.close(),
+            decoders: decoders.close(),
+            ..provider
+        })
+    }
+
+    /// The provider behind a context that OpenSSL hands back.
+    ///
+    /// # Safety
+    /// `context` is what `OSSL_provider_init` gave, and teardown has not been called.
+    pub(crate) unsafe fn from_context<'a>(context: *const c_void) -> &'a Provider {
+        // SAFETY: by the caller's promise; the provider is never changed after it was made.
+        unsafe { &*context.cast::<Provider>() }
+    }
+}
+
+unsafe extern "C" fn teardown(context: *mut c_void) {
+    guard((), || {
+        // SAFETY: made by `Box::into_raw` in `OSSL_provider_init`; libcrypto calls this last, and once.
+        drop(unsafe { Box::from_raw(context.cast::<Provider>()) });
+    });
+}
+
+unsafe extern "C" fn gettable_params(_: *mut c_void) -> *const Param {
+    static PARAMS: [Param; 5] = [
+        Param::descriptor(names::PROVIDER_NAME, ParamType::Utf8Pointer),
+        Param::descriptor(names::PROVIDER_VERSION, ParamType::Utf8Pointer),
+        Param::descriptor(names::PROVIDER_BUILDINFO, ParamType::Utf8Pointer),
+        Param::descriptor(names::PROVIDER_STATUS, ParamType::Integer),
+        Param::END,
+    ];
+    PARAMS.as_ptr()
+}
+
+unsafe extern "C" fn get_params(context: *mut c_void, params: *mut Param) -> c_int {
+    guard(0, || {
+        // SAFETY: libcrypto hands back our context, and a parameter array to fill in.
+        let (provider, params) = unsafe { (Provider::from_context(context), Params::new(params)) };
+        for mut param in params.iter() {
+            let key = param.key();
+            let set = if key == names::PROVIDER_NAME {
+                param.set_utf8_pointer(NAME)
+            } else if key == names::PROVIDER_VERSION {
+                param.set_utf8_pointer(VERSION)
+            } else if key == names::PROVIDER_BUILDINFO {
+                param.set_utf8_pointer(VERSION)
+            } else if key == names::PROVIDER_STATUS {
+                param.set_integer(1)
+            } else {
+                Ok(())
+            };
+            if let Err(error) = set {
+                provider.core.raise(reason::PARAMETER, &format!("{key:?}: {error}"));
+                return 0;
+            }
+        }
+        1
+    })
+}
+
+unsafe extern "C" fn query_operation(
+    context: *mut c_void,
+    operation: c_int,
+    no_store: *mut c_int,
+) -> *const Algorithm {
+    guard(core::ptr::null(), || {
+        // SAFETY: libcrypto hands back our context, and a place for the flag. Its cache of methods may keep ours.
+        let provider = unsafe {
+            if !no_store.is_null() {
+                *no_store = 0;
+            }
+            Provider::from_context(context)
+        };
+        let table = match operation {
+            operation::KEYMGMT => &provider.key_management,
+            operation::KEM => &provider.key_encapsulation,
+            operation::ENCODER => &provider.encoders,
+            operation::DECODER => &provider.decoders,
+            _ => return core::ptr::null(),
+        };
+        table.algorithms.as_ptr()
+    })
+}
+
+unsafe extern "C" fn get_capabilities(
+    context: *mut c_void,
+    capability: *const c_char,
+    callback: Option<Callback>,
+    argument: *mut c_void,
+) -> c_int {
+    guard(0, || {
+        // SAFETY: libcrypto hands back our context, and the capability's name.
+        let (provider, capability) =
+            unsafe { (Provider::from_context(context), CStr::from_ptr(capability)) };
+        if !capability.to_bytes().eq_ignore_ascii_case(tls::GROUP_CAPABILITY.to_bytes()) {
+            return 1;
+        }
+        let Some(callback) = callback else { return 0 };
+        // SAFETY: callback and argument come from libcrypto together.
+        c_int::from(unsafe { tls::announce(provider, callback, argument) })
+    })
+}

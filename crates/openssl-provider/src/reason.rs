@@ -1,0 +1,47 @@
+//! The provider's reasons in OpenSSL's error queue.
+
+use core::ffi::c_void;
+
+use openssl_abi::Item;
+
+/// A key from elsewhere was refused.
+pub(crate) const INVALID_KEY: u32 = 1;
+/// A key has not the half that is needed.
+pub(crate) const MISSING_KEY: u32 = 2;
+/// A ciphertext was refused.
+pub(crate) const INVALID_CIPHERTEXT: u32 = 3;
+/// The caller's buffer is too small.
+pub(crate) const BUFFER: u32 = 4;
+/// The random source failed.
+pub(crate) const RANDOM_SOURCE: u32 = 5;
+/// A parameter was refused.
+pub(crate) const PARAMETER: u32 = 6;
+/// Our section of the configuration is wrong.
+pub(crate) const CONFIGURATION: u32 = 7;
+/// A key could not be written.
+pub(crate) const ENCODING: u32 = 8;
+
+static REASONS: [Item; 9] = [
+    Item::text(INVALID_KEY, c"invalid key"),
+    Item::text(MISSING_KEY, c"missing key"),
+    Item::text(INVALID_CIPHERTEXT, c"invalid ciphertext"),
+    Item::text(BUFFER, c"buffer too small"),
+    Item::text(RANDOM_SOURCE, c"random source failed"),
+    Item::text(PARAMETER, c"invalid parameter"),
+    Item::text(CONFIGURATION, c"invalid configuration"),
+    Item::text(ENCODING, c"key cannot be encoded"),
+    Item::END,
+];
+
+/// The reasons' texts, for libcrypto.
+pub(crate) unsafe extern "C" fn strings(_: *mut c_void) -> *const Item {
+    REASONS.as_ptr()
+}
+
+/// The reason of a `kex` error.
+pub(crate) fn of(error: &kex::Error, otherwise: u32) -> u32 {
+    match error {
+        kex::Error::RandomSource => RANDOM_SOURCE,
+        _ => otherwise,
+    }
+}
