@@ -17,8 +17,9 @@ const ITERATIONS: u32 = 600_000;
 const SALT_BYTES: usize = 16;
 const BLOCK_BYTES: usize = 16;
 
-/// What a key is wrapped in.
+/// What a key is wrapped in, by the names that properties use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names)]
 pub(crate) enum Structure {
     SubjectPublicKeyInfo,
     PrivateKeyInfo,

@@ -25,7 +25,7 @@ struct Operation<K: TlsKem> {
 
 impl<K: TlsKem> KeyEncapsulation<K> {
     pub(crate) const DISPATCH: &'static [Dispatch] = &[
-        function::NEWCTX.entry(Self::new),
+        function::NEWCTX.entry(Self::create),
         function::FREECTX.entry(Self::free),
         function::DUPCTX.entry(Self::duplicate),
         function::ENCAPSULATE_INIT.entry(Self::encapsulate_init),
@@ -35,7 +35,7 @@ impl<K: TlsKem> KeyEncapsulation<K> {
         Dispatch::END,
     ];
 
-    unsafe extern "C" fn new(context: *mut c_void) -> *mut c_void {
+    unsafe extern "C" fn create(context: *mut c_void) -> *mut c_void {
         guard(ptr::null_mut(), || {
             let operation = Operation::<K> { provider: context.cast(), key: None };
             Box::into_raw(Box::new(operation)).cast()
@@ -45,7 +45,7 @@ impl<K: TlsKem> KeyEncapsulation<K> {
     unsafe extern "C" fn free(operation: *mut c_void) {
         guard((), || {
             if !operation.is_null() {
-                // SAFETY: made by `Box::into_raw` in `new` or `duplicate`; libcrypto frees once.
+                // SAFETY: made by `Box::into_raw` in `create` or `duplicate`; libcrypto frees once.
                 drop(unsafe { Box::from_raw(operation.cast::<Operation<K>>()) });
             }
         });

@@ -30,7 +30,7 @@ fn selects(selection: c_int, bits: c_int) -> bool {
 
 impl<K: TlsKem> KeyManagement<K> {
     pub(crate) const DISPATCH: &'static [Dispatch] = &[
-        function::NEW.entry(Self::new),
+        function::NEW.entry(Self::create),
         function::FREE.entry(Self::free),
         function::GEN_INIT.entry(Self::generation_init),
         function::GEN_SET_PARAMS.entry(Self::generation_set_params),
@@ -53,7 +53,7 @@ impl<K: TlsKem> KeyManagement<K> {
         Dispatch::END,
     ];
 
-    unsafe extern "C" fn new(context: *mut c_void) -> *mut c_void {
+    unsafe extern "C" fn create(context: *mut c_void) -> *mut c_void {
         guard(ptr::null_mut(), || {
             // SAFETY: libcrypto hands back our context.
             Key::<K>::new(unsafe { Provider::from_context(context) }, None).into_raw()

@@ -22,6 +22,13 @@ const VERSION: &CStr =
         Ok(text) => text,
         Err(_) => panic!("the version holds a null byte"),
     };
+/// The version, and the platform the module was built for.
+const BUILD_INFO: &CStr = match CStr::from_bytes_with_nul(
+    concat!(env!("CARGO_PKG_VERSION"), " ", env!("FASTKEX_TARGET"), "\0").as_bytes(),
+) {
+    Ok(text) => text,
+    Err(_) => panic!("the platform's name holds a null byte"),
+};
 /// The property that all our algorithms have.
 const PROPERTIES: &CStr = c"provider=fastkex";
 
@@ -152,7 +159,7 @@ unsafe extern "C" fn get_params(context: *mut c_void, params: *mut Param) -> c_i
             } else if key == names::PROVIDER_VERSION {
                 param.set_utf8_pointer(VERSION)
             } else if key == names::PROVIDER_BUILDINFO {
-                param.set_utf8_pointer(VERSION)
+                param.set_utf8_pointer(BUILD_INFO)
             } else if key == names::PROVIDER_STATUS {
                 param.set_integer(1)
             } else {

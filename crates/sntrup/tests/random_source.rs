@@ -88,7 +88,7 @@ impl TryRng for Rigged {
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
         self.stream.fill(bytes);
         // Draws come as g, f, rho.
-        if self.draws < 3 * self.bad && self.draws % 3 == 0 {
+        if self.draws < 3 * self.bad && self.draws.is_multiple_of(3) {
             for (four, g) in bytes.chunks_exact_mut(4).zip(&self.g) {
                 // The middle of the third of 2^30 that stands for this coefficient.
                 let word = ((g + 1) as u32 * 2 + 1) * ((1 << 30) / 6);
