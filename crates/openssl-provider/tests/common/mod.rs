@@ -1,0 +1,53 @@
+//! What the tests share: stock OpenSSL with the module in it.
+
+#![allow(dead_code)]
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext};
+
+/// The module, built for release once.
+pub(crate) fn module() -> PathBuf {
+    static MODULE: LazyLock<PathBuf> = LazyLock::new(|| artifacts::module().unwrap());
+    MODULE.clone()
+}
+
+/// The OpenSSL under test: that of the folder in `FASTKEX_TEST_OPENSSL`, else the system's. `None`, with a line that says
+/// so, if there is none.
+pub(crate) fn libraries() -> Option<Libraries> {
+    if let Some(folder) = std::env::var_os("FASTKEX_TEST_OPENSSL") {
+        return Some(Libraries::open_directory(folder).unwrap());
+    }
+    match Libraries::system() {
+        Ok(libraries) => Some(libraries),
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// A context with the default provider and ours.
+pub(crate) fn context(libraries: &Libraries) -> LibraryContext {
+    let context = LibraryContext::new(libraries).unwrap();
+    context.load_provider("default").unwrap().keep();
+    context.load_provider(module().to_str().unwrap()).unwrap().keep();
+    context
+}
+
+/// A context without ours.
+pub(crate) fn stock_context(libraries: &Libraries) -> LibraryContext {
+    let context = LibraryContext::new(libraries).unwrap();
+    context.load_provider("default").unwrap().keep();
+    context
+}
+
+pub(crate) fn server(context: &LibraryContext, groups: &str) -> SslContext {
+    let certificate = Certificate::self_signed(context, KeyType::EcP256, &["localhost"]).unwrap();
+    SslContext::server(context, &certificate).unwrap().groups(groups).unwrap().build()
+}
+
+pub(crate) fn client(context: &LibraryContext, groups: &str) -> SslContext {
+    SslContext::client(context).unwrap().groups(groups).unwrap().without_verification().build()
+}

@@ -1,0 +1,84 @@
+//! Memory BIOs: OpenSSL's byte queues.
+
+use std::ffi::c_long;
+use std::ptr;
+
+use crate::constants::BIO_C_SET_BUF_MEM_EOF_RETURN;
+use crate::error::{Error, Failure};
+use crate::owned::Owned;
+use crate::symbols::Symbols;
+use crate::types::BIO;
+
+/// A byte queue. It grows as needed; when it is empty, reading means "try again later".
+pub(crate) struct MemoryBio(Owned<BIO>);
+
+impl MemoryBio {
+    pub(crate) fn new(symbols: &Symbols) -> Result<Self, Error> {
+        // SAFETY: a BIO of a built-in kind, freed by its own function.
+        let bio =
+            unsafe { Owned::new((symbols.BIO_new)((symbols.BIO_s_mem)()), symbols.BIO_free_all) };
+        bio.map(Self).ok_or_else(|| Failure::drain(symbols, "make a memory BIO").into())
+    }
+
+    pub(crate) fn with(symbols: &Symbols, bytes: &[u8]) -> Result<Self, Error> {
+        let bio = Self::new(symbols)?;
+        bio.end(symbols);
+        bio.write(symbols, bytes)?;
+        Ok(bio)
+    }
+
+    pub(crate) fn as_ptr(&self) -> *mut BIO {
+        self.0.as_ptr()
+    }
+
+    /// A second reference, for OpenSSL to own.
+    pub(crate) fn share(&self, symbols: &Symbols) -> *mut BIO {
+        // SAFETY: the BIO is alive.
+        unsafe { (symbols.BIO_up_ref)(self.as_ptr()) };
+        self.as_ptr()
+    }
+
+    pub(crate) fn write(&self, symbols: &Symbols, bytes: &[u8]) -> Result<(), Error> {
+        let mut written = 0;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the BIO is alive; pointer and length describe the bytes.
+        let status = unsafe {
+            (symbols.BIO_write_ex)(self.as_ptr(), bytes.as_ptr().cast(), bytes.len(), &mut written)
+        };
+        if status == 1 && written == bytes.len() {
+            return Ok(());
+        }
+        Err(Failure::drain(symbols, "write to a memory BIO").into())
+    }
+
+    /// Appends everything that is in the queue to `bytes`.
+    pub(crate) fn read_all(&self, symbols: &Symbols, bytes: &mut Vec<u8>) {
+        // SAFETY: the BIO is alive.
+        let pending = unsafe { (symbols.BIO_ctrl_pending)(self.as_ptr()) };
+        let start = bytes.len();
+        bytes.resize(start + pending, 0);
+        let mut read = 0;
+        // SAFETY: the BIO is alive; there is room for `pending` bytes from `start` on.
+        unsafe {
+            let room = bytes[start..].as_mut_ptr().cast();
+            (symbols.BIO_read_ex)(self.as_ptr(), room, pending, &mut read);
+        }
+        bytes.truncate(start + read);
+    }
+
+    /// From now on, reading from the empty queue means "end of file".
+    pub(crate) fn end(&self, symbols: &Symbols) {
+        const END_OF_FILE: c_long = 0;
+        // SAFETY: the BIO is alive; this control takes no pointer.
+        unsafe {
+            (symbols.BIO_ctrl)(
+                self.as_ptr(),
+                BIO_C_SET_BUF_MEM_EOF_RETURN,
+                END_OF_FILE,
+                ptr::null_mut(),
+            );
+        }
+    }
+}

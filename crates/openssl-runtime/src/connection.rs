@@ -1,0 +1,424 @@
+//! One end of a TLS connection whose bytes the caller carries.
+
+use std::ffi::{c_int, c_long};
+use std::fmt;
+use std::net::IpAddr;
+use std::ptr::{self, NonNull};
+
+use crate::alert::Alert;
+use crate::bio::MemoryBio;
+use crate::constants::*;
+use crate::error::{Error, Failure, text};
+use crate::library::c_text;
+use crate::observer::{Message, Observer, message_callback};
+use crate::owned::Owned;
+use crate::symbols::Symbols;
+use crate::tls_context::{Role, SslContext, TlsVersion};
+use crate::types::SSL;
+
+/// One end of a TLS connection. The caller moves the bytes: what it gets from [`MemoryConnection::take_outgoing`]
+/// goes to the other end's [`MemoryConnection::feed`], by whatever way and in whatever state.
+pub struct MemoryConnection {
+    ssl: Owned<SSL>,
+    incoming: MemoryBio,
+    outgoing: MemoryBio,
+    /// Owned; a pointer because libssl holds it too, as the message callback's state.
+    observer: NonNull<Observer>,
+    context: SslContext,
+    finished: bool,
+    failure: Option<Failure>,
+    bytes_sent: usize,
+    bytes_received: usize,
+}
+
+// SAFETY: a connection may be used from any thread, by one at a time, which `&mut self` sees to.
+unsafe impl Send for MemoryConnection {}
+
+impl Drop for MemoryConnection {
+    fn drop(&mut self) {
+        let symbols = self.symbols();
+        // SAFETY: the connection is alive; from here on libssl does not use the observer, which is freed once.
+        unsafe {
+            (symbols.SSL_set_msg_callback)(self.ssl.as_ptr(), None);
+            drop(Box::from_raw(self.observer.as_ptr()));
+        }
+    }
+}
+
+/// How far a step of the handshake got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Progress {
+    /// This side has finished its handshake.
+    Finished,
+    /// It waits for bytes from the other side; there may be some to send first.
+    NeedsInput,
+}
+
+/// What reading application data came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Received {
+    /// So many bytes were read.
+    Data(usize),
+    /// There is nothing yet.
+    NeedsInput,
+    /// The other side has said that it will send no more.
+    Closed,
+}
+
+/// A negotiated group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its code point on the wire.
+    pub id: u16,
+    /// libssl's name for it.
+    pub name: Option<String>,
+}
+
+/// What one side knows of its connection.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Which end it is.
+    pub role: Role,
+    /// Whether this side's handshake came to its end. The other side may still refuse it afterwards: see `failure`.
+    pub finished: bool,
+    /// The first failure.
+    pub failure: Option<Failure>,
+    /// The alert sent last.
+    pub alert_sent: Option<Alert>,
+    /// The alert received last.
+    pub alert_received: Option<Alert>,
+    /// The protocol version; `None` before it is negotiated.
+    pub version: Option<TlsVersion>,
+    /// The cipher suite; `None` before it is negotiated.
+    pub cipher: Option<String>,
+    /// The group the server chose; `None` before it did.
+    pub group: Option<Group>,
+    /// Whether the server asked the client for another hello.
+    pub hello_retry: bool,
+    /// The handshake messages, the first few dozen of them.
+    pub messages: Vec<Message>,
+    /// Bytes taken off this side to be sent.
+    pub bytes_sent: usize,
+    /// Bytes fed to this side.
+    pub bytes_received: usize,
+}
+
+impl Summary {
+    /// Whether the handshake was completed and nothing failed since.
+    pub fn is_ok(&self) -> bool {
+        self.finished && self.failure.is_none()
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.failure {
+            Some(failure) => failure.fmt(f)?,
+            None if self.finished => f.write_str("TLS handshake finished")?,
+            None => f.write_str("TLS handshake not finished")?,
+        }
+        if let Some(alert) = self.alert_sent {
+            write!(f, "; sent {alert}")?;
+        }
+        if let Some(alert) = self.alert_received {
+            write!(f, "; received {alert}")?;
+        }
+        Ok(())
+    }
+}
+
+impl MemoryConnection {
+    /// Makes an end of a connection, the context's. A client that names the server asks for it (SNI) and, if it
+    /// verifies certificates, accepts one for that DNS name or IP address only. A server ignores `server_name`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] for a name with a NUL byte, [`Error::OpenSsl`] for one that cannot be used.
+    pub fn new(context: &SslContext, server_name: Option<&str>) -> Result<Self, Error> {
+        const WHAT: &str = "make a TLS connection";
+        let library = context.context();
+        let symbols = library.enter();
+        // SAFETY: the TLS context is alive, and the connection takes a reference to it.
+        let ssl = unsafe { Owned::new((symbols.SSL_new)(context.as_ptr()), symbols.SSL_free) };
+        let ssl = ssl.ok_or_else(|| library.failure(WHAT))?;
+        let (incoming, outgoing) = (MemoryBio::new(symbols)?, MemoryBio::new(symbols)?);
+        let observer = NonNull::from(Box::leak(Box::<Observer>::default()));
+        // SAFETY: the connection is alive and takes a reference to each BIO; the observer outlives its use, as `drop`
+        // ends that before it frees it.
+        unsafe {
+            (symbols.SSL_set0_rbio)(ssl.as_ptr(), incoming.share(symbols));
+            (symbols.SSL_set0_wbio)(ssl.as_ptr(), outgoing.share(symbols));
+            (symbols.SSL_set_msg_callback)(ssl.as_ptr(), Some(message_callback));
+            let state = observer.as_ptr().cast();
+            (symbols.SSL_ctrl)(ssl.as_ptr(), SSL_CTRL_SET_MSG_CALLBACK_ARG, 0, state);
+            match context.role() {
+                Role::Client => (symbols.SSL_set_connect_state)(ssl.as_ptr()),
+                Role::Server => (symbols.SSL_set_accept_state)(ssl.as_ptr()),
+            }
+        }
+        let this = Self {
+            ssl,
+            incoming,
+            outgoing,
+            observer,
+            context: context.clone(),
+            finished: false,
+            failure: None,
+            bytes_sent: 0,
+            bytes_received: 0,
+        };
+        if let (Role::Client, Some(name)) = (context.role(), server_name) {
+            this.expect_server(name)?;
+        }
+        Ok(this)
+    }
+
+    fn expect_server(&self, name: &str) -> Result<(), Error> {
+        let what = || format!("expect the server to be {name:?}");
+        let c_name = c_text("server name", name)?;
+        let (symbols, ssl) = (self.symbols(), self.ssl.as_ptr());
+        // SAFETY: the connection is alive and its verification parameters with it; the name is copied.
+        let status = unsafe {
+            let parameters = (symbols.SSL_get0_param)(ssl);
+            if name.parse::<IpAddr>().is_ok() {
+                (symbols.X509_VERIFY_PARAM_set1_ip_asc)(parameters, c_name.as_ptr())
+            } else {
+                (symbols.X509_VERIFY_PARAM_set1_host)(parameters, c_name.as_ptr(), name.len())
+            }
+        };
+        self.context.context().expect(status, what)?;
+        if name.parse::<IpAddr>().is_ok() {
+            return Ok(());
+        }
+        // SAFETY: the connection is alive and copies the name.
+        let status = unsafe {
+            let host = c_name.as_ptr().cast_mut().cast();
+            (symbols.SSL_ctrl)(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host)
+        };
+        self.context.context().expect((status > 0).into(), what)
+    }
+
+    /// Gives this end bytes that came from the other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OpenSsl`] when out of memory.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.incoming.write(self.symbols(), bytes)?;
+        self.bytes_received += bytes.len();
+        Ok(())
+    }
+
+    /// Tells this end that nothing more will come: reading past what was fed becomes an error instead of waiting.
+    pub fn end_incoming(&mut self) {
+        self.incoming.end(self.symbols());
+    }
+
+    /// Takes what this end has to send, alerts included; empty when there is nothing.
+    pub fn take_outgoing(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.outgoing.read_all(self.symbols(), &mut bytes);
+        self.bytes_sent += bytes.len();
+        bytes
+    }
+
+    /// Goes on with the handshake as far as the bytes fed allow.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Handshake`] when it failed, now or before. There may be an alert to send.
+    pub fn handshake(&mut self) -> Result<Progress, Error> {
+        if self.failure.is_some() {
+            return Err(Error::Handshake(Box::new(self.summary())));
+        }
+        let symbols = self.symbols();
+        // SAFETY: the connection is alive and not in use elsewhere.
+        let status = unsafe { (symbols.SSL_do_handshake)(self.ssl.as_ptr()) };
+        if status == 1 {
+            self.finished = true;
+            return Ok(Progress::Finished);
+        }
+        match self.after(status, "finish the TLS handshake") {
+            Stop::NeedsInput => Ok(Progress::NeedsInput),
+            Stop::Closed | Stop::Failed => Err(Error::Handshake(Box::new(self.summary()))),
+        }
+    }
+
+    /// Reads application data, and deals with whatever else came after the handshake.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OpenSsl`] when the connection failed.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<Received, Error> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone().into());
+        }
+        let symbols = self.symbols();
+        let mut read = 0;
+        // SAFETY: the connection is alive and not in use elsewhere; pointer and length describe the buffer.
+        let status = unsafe {
+            let (ssl, room) = (self.ssl.as_ptr(), buffer.len());
+            (symbols.SSL_read_ex)(ssl, buffer.as_mut_ptr().cast(), room, &mut read)
+        };
+        if status == 1 {
+            return Ok(Received::Data(read));
+        }
+        match self.after(status, "read from a TLS connection") {
+            Stop::NeedsInput => Ok(Received::NeedsInput),
+            Stop::Closed => Ok(Received::Closed),
+            Stop::Failed => Err(self.failed()),
+        }
+    }
+
+    /// Encrypts application data, all of it, after the handshake.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OpenSsl`] when the connection failed or its handshake is not finished.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone().into());
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let symbols = self.symbols();
+        let mut written = 0;
+        // SAFETY: the connection is alive and not in use elsewhere; pointer and length describe the bytes.
+        let status = unsafe {
+            let (ssl, length) = (self.ssl.as_ptr(), bytes.len());
+            (symbols.SSL_write_ex)(ssl, bytes.as_ptr().cast(), length, &mut written)
+        };
+        if status == 1 && written == bytes.len() {
+            return Ok(());
+        }
+        let what = "write to a TLS connection";
+        match self.after(status, what) {
+            // Before the end of the handshake only: afterwards, the memory BIO takes everything.
+            Stop::NeedsInput => Err(Failure {
+                operation: format!("{what} before its handshake"),
+                queue: Vec::new(),
+            }
+            .into()),
+            Stop::Closed | Stop::Failed => Err(self.failed()),
+        }
+    }
+
+    /// Says that this end will send no more. The other end may still send.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OpenSsl`] when the handshake is not finished or the connection failed.
+    pub fn close(&mut self) -> Result<(), Error> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone().into());
+        }
+        let symbols = self.symbols();
+        // SAFETY: the connection is alive and not in use elsewhere.
+        let status = unsafe { (symbols.SSL_shutdown)(self.ssl.as_ptr()) };
+        if status >= 0 {
+            return Ok(());
+        }
+        match self.after(status, "close a TLS connection") {
+            Stop::NeedsInput | Stop::Closed => Ok(()),
+            Stop::Failed => Err(self.failed()),
+        }
+    }
+
+    /// Whether this side has finished its handshake.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// What this side knows of the connection so far.
+    pub fn summary(&self) -> Summary {
+        let symbols = self.symbols();
+        // SAFETY: the observer lives as long as `self`, and no call to libssl is under way.
+        let observer = unsafe { self.observer.as_ref() }.clone();
+        let ssl = self.ssl.as_ptr();
+        // SAFETY: the connection is alive; the cipher is null or a constant of the library.
+        let (version, cipher) = unsafe {
+            let cipher = (symbols.SSL_get_current_cipher)(ssl);
+            let name =
+                if cipher.is_null() { ptr::null() } else { (symbols.SSL_CIPHER_get_name)(cipher) };
+            ((symbols.SSL_version)(ssl), text(name))
+        };
+        Summary {
+            role: self.context.role(),
+            finished: self.finished,
+            failure: self.failure.clone(),
+            alert_sent: observer.alert_sent,
+            alert_received: observer.alert_received,
+            version: cipher.is_some().then(|| TlsVersion::from_number(version)).flatten(),
+            cipher,
+            group: observer.group.map(|id| Group { id, name: self.group_name(id) }),
+            hello_retry: observer.hello_retry,
+            messages: observer.messages,
+            bytes_sent: self.bytes_sent,
+            bytes_received: self.bytes_received,
+        }
+    }
+
+    /// libssl's name for a group. It takes a code point only with this mark, as for groups without an NID.
+    fn group_name(&self, id: u16) -> Option<String> {
+        let number = TLSEXT_nid_unknown | c_int::from(id);
+        let symbols = self.symbols();
+        // SAFETY: the connection is alive; the name is null or lasts as long as its context.
+        unsafe { text((symbols.SSL_group_to_name)(self.ssl.as_ptr(), number)) }
+    }
+
+    fn symbols(&self) -> &Symbols {
+        self.context.context().enter()
+    }
+
+    /// Why a call did not succeed; a failure is kept, the first one.
+    fn after(&mut self, status: c_int, what: &str) -> Stop {
+        let symbols = self.context.context().libraries().symbols();
+        // SAFETY: the connection is alive, and nothing was called between the call and this.
+        let kind = unsafe { (symbols.SSL_get_error)(self.ssl.as_ptr(), status) };
+        match kind {
+            SSL_ERROR_WANT_READ => return Stop::NeedsInput,
+            SSL_ERROR_ZERO_RETURN => return Stop::Closed,
+            _ => {}
+        }
+        let mut failure = Failure::drain(symbols, what);
+        if failure.has_reason("certificate verify failed")
+            && let Some(reason) = self.verification()
+        {
+            failure.operation += &format!(" ({reason})");
+        }
+        if failure.queue.is_empty() {
+            match kind {
+                SSL_ERROR_SYSCALL => failure.operation += " (the bytes ended)",
+                SSL_ERROR_SSL => {}
+                other => failure.operation += &format!(" (SSL_get_error gives {other})"),
+            }
+        }
+        self.failure.get_or_insert(failure);
+        Stop::Failed
+    }
+
+    /// What the verification of the other side's certificate found wrong.
+    fn verification(&self) -> Option<String> {
+        let symbols = self.context.context().libraries().symbols();
+        // SAFETY: the connection is alive; the text is a constant for every number.
+        unsafe {
+            let result: c_long = (symbols.SSL_get_verify_result)(self.ssl.as_ptr());
+            (result != X509_V_OK).then(|| text((symbols.X509_verify_cert_error_string)(result)))?
+        }
+    }
+
+    /// The error for a call that made the connection fail.
+    fn failed(&self) -> Error {
+        let failure = self.failure.clone();
+        failure
+            .unwrap_or(Failure { operation: "use a TLS connection".into(), queue: Vec::new() })
+            .into()
+    }
+}
+
+enum Stop {
+    NeedsInput,
+    Closed,
+    Failed,
+}

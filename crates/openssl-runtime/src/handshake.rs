@@ -1,0 +1,165 @@
+//! Whole handshakes in memory, with the bytes in flight open to tampering.
+
+use crate::connection::{MemoryConnection, Progress, Received, Summary};
+use crate::error::Error;
+use crate::tls_context::SslContext;
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the client to the server.
+    ClientToServer,
+    /// From the server to the client.
+    ServerToClient,
+}
+
+/// A handshake between a client and a server in this thread's memory.
+pub struct InMemoryHandshake<'a> {
+    client: &'a SslContext,
+    server: &'a SslContext,
+    server_name: Option<&'a str>,
+    echo_bytes: usize,
+}
+
+/// How an [`InMemoryHandshake`] went.
+#[derive(Clone, Debug)]
+pub struct HandshakeReport {
+    /// What the client knows.
+    pub client: Summary,
+    /// What the server knows.
+    pub server: Summary,
+    /// Whether application data made it to the server and back; `None` when that was not tried.
+    pub echoed: Option<bool>,
+}
+
+impl HandshakeReport {
+    /// Whether both sides finished and stayed content, and the echo, if it was asked for, came back.
+    pub fn is_ok(&self) -> bool {
+        self.client.is_ok() && self.server.is_ok() && self.echoed != Some(false)
+    }
+}
+
+/// Both directions once. A handshake has at most three rounds; what tampering makes of it may have more, not many.
+const MAX_ROUNDS: usize = 32;
+
+impl<'a> InMemoryHandshake<'a> {
+    /// A handshake between two settings, which may be of different library contexts and libraries.
+    pub fn new(client: &'a SslContext, server: &'a SslContext) -> Self {
+        Self { client, server, server_name: None, echo_bytes: 0 }
+    }
+
+    /// The name the client expects of the server; see [`MemoryConnection::new`].
+    pub fn server_name(self, name: &'a str) -> Self {
+        Self { server_name: Some(name), ..self }
+    }
+
+    /// After a successful handshake, sends so many bytes of application data to the server and back.
+    pub fn echo(self, bytes: usize) -> Self {
+        Self { echo_bytes: bytes, ..self }
+    }
+
+    /// Runs it to its end, good or bad. Every flight passes through `tamper`, which may change it in any way; a
+    /// side that waits in vain for the rest gets an end of file and fails.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MemoryConnection::new`]; failures of the handshake are in the report.
+    pub fn run(
+        &self,
+        tamper: &mut dyn FnMut(Direction, &mut Vec<u8>),
+    ) -> Result<HandshakeReport, Error> {
+        let mut client = MemoryConnection::new(self.client, self.server_name)?;
+        let mut server = MemoryConnection::new(self.server, None)?;
+        for _ in 0..MAX_ROUNDS {
+            let sent = step(&mut client, &mut server, Direction::ClientToServer, tamper)?;
+            let answered = step(&mut server, &mut client, Direction::ServerToClient, tamper)?;
+            if !sent && !answered {
+                break;
+            }
+        }
+        for side in [&mut client, &mut server] {
+            if !side.is_finished() {
+                side.end_incoming();
+                // A failure is kept in the side's summary.
+                let _ = side.handshake();
+            }
+        }
+        let mut report =
+            HandshakeReport { client: client.summary(), server: server.summary(), echoed: None };
+        if self.echo_bytes > 0 && report.is_ok() {
+            let data: Vec<u8> = (0..self.echo_bytes).map(|index| index as u8).collect();
+            let there = pass(&data, &mut client, &mut server, Direction::ClientToServer, tamper);
+            let back = pass(&there, &mut server, &mut client, Direction::ServerToClient, tamper);
+            report = HandshakeReport {
+                client: client.summary(),
+                server: server.summary(),
+                echoed: Some(back == data),
+            };
+        }
+        Ok(report)
+    }
+}
+
+/// Runs a handshake between the two without expecting a server name, and then a short echo: see
+/// [`InMemoryHandshake`].
+///
+/// # Errors
+///
+/// As [`InMemoryHandshake::run`].
+pub fn handshake_in_memory(
+    client: &SslContext,
+    server: &SslContext,
+    tamper: &mut dyn FnMut(Direction, &mut Vec<u8>),
+) -> Result<HandshakeReport, Error> {
+    const ECHO_BYTES: usize = 64;
+    InMemoryHandshake::new(client, server).echo(ECHO_BYTES).run(tamper)
+}
+
+/// Lets one side go on and carries its flight over; whether there was one.
+fn step(
+    from: &mut MemoryConnection,
+    to: &mut MemoryConnection,
+    direction: Direction,
+    tamper: &mut dyn FnMut(Direction, &mut Vec<u8>),
+) -> Result<bool, Error> {
+    // Failures are kept in the side's summary; their alert is to be sent.
+    if let Ok(Progress::Finished) = from.handshake() {
+        // The other side may still refuse what this one sent last.
+        let _ = from.read(&mut []);
+    }
+    carry(from, to, direction, tamper)
+}
+
+fn carry(
+    from: &mut MemoryConnection,
+    to: &mut MemoryConnection,
+    direction: Direction,
+    tamper: &mut dyn FnMut(Direction, &mut Vec<u8>),
+) -> Result<bool, Error> {
+    let mut flight = from.take_outgoing();
+    if flight.is_empty() {
+        return Ok(false);
+    }
+    tamper(direction, &mut flight);
+    to.feed(&flight)?;
+    Ok(true)
+}
+
+/// Sends data and returns what arrives of it.
+fn pass(
+    data: &[u8],
+    from: &mut MemoryConnection,
+    to: &mut MemoryConnection,
+    direction: Direction,
+    tamper: &mut dyn FnMut(Direction, &mut Vec<u8>),
+) -> Vec<u8> {
+    let mut arrived = Vec::new();
+    if from.write(data).and_then(|()| carry(from, to, direction, tamper)).is_err() {
+        return arrived;
+    }
+    let mut buffer = [0; 4096];
+    while let Ok(Received::Data(bytes)) = to.read(&mut buffer) {
+        arrived.extend_from_slice(&buffer[..bytes]);
+    }
+    arrived
+}

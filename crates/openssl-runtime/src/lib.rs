@@ -1,0 +1,73 @@
+//! The stock libssl and libcrypto, OpenSSL 3.0 to 4.x, found and loaded when the program runs, behind a safe
+//! interface.
+//!
+//! Nothing is linked when the program is built: no headers, no generated bindings. [`Libraries`] finds the system's
+//! OpenSSL or opens another one; a [`LibraryContext`] holds providers and configuration; [`Key`] is whatever key
+//! those providers know; [`SslContext`] and [`MemoryConnection`] do TLS in memory, where
+//! [`handshake_in_memory`] and [`wire`] let a test tamper with it, and [`TlsStream`] does it over a socket.
+//!
+//! ```
+//! use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, handshake_in_memory};
+//!
+//! # fn main() -> Result<(), openssl_runtime::Error> {
+//! # if Libraries::system().is_err() { return Ok(()); }
+//! let context = LibraryContext::new(&Libraries::system()?)?;
+//! context.load_provider("default")?.keep();
+//! let certificate = Certificate::self_signed(&context, KeyType::EcP256, &["localhost"])?;
+//! let server = SslContext::server(&context, &certificate)?.groups("X25519")?.build();
+//! let client = SslContext::client(&context)?.trust(&certificate)?.build();
+//! let report = handshake_in_memory(&client, &server, &mut |_, _| {})?;
+//! assert_eq!(report.client.group.map(|group| group.id), Some(0x001D));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Every failure carries the text of OpenSSL's error queue. Modules and libraries that are loaded run as part of the
+//! program, with its rights: safe Rust ends at their doors, and this crate trusts that they keep to OpenSSL's
+//! documented interfaces.
+
+#![cfg(unix)]
+
+mod alert;
+mod algorithm;
+mod bio;
+mod certificate;
+mod connection;
+mod constants;
+mod context;
+mod error;
+mod handshake;
+mod key;
+mod key_encoding;
+mod key_operation;
+mod library;
+mod observer;
+mod owned;
+mod parameter;
+#[cfg(test)]
+mod probe;
+mod provider;
+mod secret;
+mod stream;
+mod symbols;
+mod thread_use;
+mod tls_context;
+mod types;
+pub mod wire;
+
+pub use alert::Alert;
+pub use algorithm::{Algorithm, Operation};
+pub use certificate::{Certificate, KeyType};
+pub use connection::{Group, MemoryConnection, Progress, Received, Summary};
+pub use context::LibraryContext;
+pub use error::{Error, Failure, QueueEntry};
+pub use handshake::{Direction, HandshakeReport, InMemoryHandshake, handshake_in_memory};
+pub use key::{Check, Key, Selection};
+pub use key_encoding::{Format, Structure};
+pub use library::{Libraries, Version};
+pub use observer::Message;
+pub use parameter::{ProviderValue, Value};
+pub use provider::{Provider, ProviderInfo, TlsGroup};
+pub use secret::Secret;
+pub use stream::TlsStream;
+pub use tls_context::{Role, SslContext, SslContextBuilder, TlsVersion};

@@ -1,0 +1,148 @@
+//! TLS over a stream such as a TCP connection.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use crate::connection::{MemoryConnection, Progress, Received, Summary};
+use crate::error::Error;
+use crate::tls_context::SslContext;
+
+/// A TLS connection over a blocking stream, such as a `TcpStream`; the stream's own timeouts apply to every single
+/// read and write of it, and interrupted calls are taken up again.
+///
+/// libssl works on memory and this reads and writes the stream, whole flights at a time: there is no SIGPIPE, and
+/// fewer system calls than libssl's own socket BIO makes.
+pub struct TlsStream<S> {
+    connection: MemoryConnection,
+    stream: S,
+    /// Taken from the connection but not yet written.
+    pending: Vec<u8>,
+    buffer: Vec<u8>,
+}
+
+/// One record and what surrounds it.
+const BUFFER_BYTES: usize = 18 * 1024;
+/// Application data encrypted at a time: one record.
+const MAX_WRITE_BYTES: usize = 16 * 1024;
+
+impl<S: Read + Write> TlsStream<S> {
+    /// Performs a handshake over the stream, as the context's role. For `server_name` see
+    /// [`MemoryConnection::new`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Handshake`] when the handshake failed (the alert, if any, has been sent), [`Error::Io`] when the
+    /// stream did, timeouts included.
+    pub fn new(context: &SslContext, stream: S, server_name: Option<&str>) -> Result<Self, Error> {
+        let connection = MemoryConnection::new(context, server_name)?;
+        let mut this =
+            Self { connection, stream, pending: Vec::new(), buffer: vec![0; BUFFER_BYTES] };
+        loop {
+            let progress = this.connection.handshake();
+            let sent = this.send();
+            match progress? {
+                Progress::Finished => {
+                    sent?;
+                    return Ok(this);
+                }
+                Progress::NeedsInput => {
+                    sent?;
+                    this.receive()?;
+                }
+            }
+        }
+    }
+
+    /// What this side knows of the connection.
+    pub fn summary(&self) -> Summary {
+        self.connection.summary()
+    }
+
+    /// Says that this side will send no more. The other side may still send; reading until 0 waits for its end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OpenSsl`] when the connection failed before, [`Error::Io`] when the stream fails.
+    pub fn close(&mut self) -> Result<(), Error> {
+        self.connection.close()?;
+        Ok(self.send()?)
+    }
+
+    /// The stream underneath.
+    pub fn get_ref(&self) -> &S {
+        &self.stream
+    }
+
+    /// Ends TLS without a word and gives the stream back.
+    pub fn into_inner(self) -> S {
+        self.stream
+    }
+
+    /// Writes everything the connection has to send. What a timeout leaves unwritten is kept.
+    fn send(&mut self) -> io::Result<()> {
+        self.pending.extend(self.connection.take_outgoing());
+        while !self.pending.is_empty() {
+            match self.stream.write(&self.pending) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => drop(self.pending.drain(..written)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.stream.flush()
+    }
+
+    /// Reads what is there from the stream, at least one byte or its end.
+    fn receive(&mut self) -> Result<(), Error> {
+        loop {
+            match self.stream.read(&mut self.buffer) {
+                Ok(0) => self.connection.end_incoming(),
+                Ok(read) => self.connection.feed(&self.buffer[..read])?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error.into()),
+            }
+            return Ok(());
+        }
+    }
+}
+
+impl<S: Read + Write> Read for TlsStream<S> {
+    /// Reads application data; 0 when the other side has closed. A stream that ends without saying so is an error.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let received = self.connection.read(buffer);
+            // Answers to what was read, such as a new key or an alert; data already read is not lost for them.
+            let sent = self.send();
+            match received? {
+                Received::Data(bytes) => return Ok(bytes),
+                Received::Closed => return Ok(0),
+                Received::NeedsInput => {
+                    sent?;
+                    self.receive()?;
+                }
+            }
+        }
+    }
+}
+
+impl<S: Read + Write> Write for TlsStream<S> {
+    /// Encrypts and sends; what a timeout leaves unsent is kept for the next write or flush, and nothing new is
+    /// taken before it is out.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.send()?;
+        let taken = &bytes[..bytes.len().min(MAX_WRITE_BYTES)];
+        self.connection.write(taken)?;
+        match self.send() {
+            Err(error) if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err(error)
+            }
+            _ => Ok(taken.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.send()
+    }
+}
