@@ -1,0 +1,68 @@
+//! `fastkex doctor`: what is right and what is wrong, with the line to change.
+
+mod applications;
+mod finding;
+mod system;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::{Failure, Outcome};
+use applications::Application;
+use finding::{Finding, Status};
+
+/// Say what is right and what is wrong, with the line to change
+///
+/// Loads the module in the system's OpenSSL, does a TLS handshake in memory for every group, and reads the system's
+/// configuration; with --app also an application's own. The exit status is 0 only if all is well.
+#[derive(Args, Debug)]
+pub(crate) struct Doctor {
+    /// An application to look at as well
+    #[arg(long, value_enum, value_name = "NAME")]
+    app: Option<Application>,
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    json: bool,
+    /// The module, if it is not beside this program
+    #[arg(long, value_name = "PATH")]
+    module: Option<PathBuf>,
+    /// Look for the application and its files below this folder
+    #[arg(long, default_value = "/", value_name = "DIR")]
+    root: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    ok: bool,
+    findings: &'a [Finding],
+}
+
+impl Doctor {
+    pub(crate) fn run(&self) -> Outcome {
+        let mut findings = Vec::new();
+        let examined = system::examine(self.module.as_deref(), &mut findings);
+        if let Some(application) = self.app {
+            applications::examine(application, &self.root, examined.as_ref(), &mut findings);
+        }
+        let ok = !findings.iter().any(|finding| finding.status == Status::Wrong);
+        if self.json {
+            let report = Report { ok, findings: &findings };
+            let json = serde_json::to_string_pretty(&report)
+                .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+            println!("{json}");
+        } else {
+            for finding in &findings {
+                println!("{finding}");
+            }
+            let wrong = findings.iter().filter(|f| f.status == Status::Wrong).count();
+            match wrong {
+                0 => println!("all is well"),
+                1 => println!("1 thing is wrong"),
+                n => println!("{n} things are wrong"),
+            }
+        }
+        Ok(ok)
+    }
+}

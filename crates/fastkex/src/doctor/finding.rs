@@ -1,0 +1,54 @@
+use std::fmt;
+
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Status {
+    Ok,
+    Wrong,
+    /// Worth knowing, neither right nor wrong.
+    Note,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+pub(super) struct Finding {
+    /// What was looked at, in a word or two.
+    pub(super) check: String,
+    pub(super) status: Status,
+    pub(super) message: String,
+    /// What to change: lines to add, or a command.
+    pub(super) fix: Option<String>,
+}
+
+impl Finding {
+    pub(super) fn ok(check: &str, message: impl Into<String>) -> Self {
+        Finding { check: check.into(), status: Status::Ok, message: message.into(), fix: None }
+    }
+
+    pub(super) fn note(check: &str, message: impl Into<String>) -> Self {
+        Finding { status: Status::Note, ..Self::ok(check, message) }
+    }
+
+    pub(super) fn wrong(check: &str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Finding { status: Status::Wrong, fix: Some(fix.into()), ..Self::ok(check, message) }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = match self.status {
+            Status::Ok => "ok",
+            Status::Wrong => "WRONG",
+            Status::Note => "note",
+        };
+        write!(f, "{status:<6} {}: {}", self.check, self.message)?;
+        if let Some(fix) = &self.fix {
+            for line in fix.lines() {
+                write!(f, "\n           {line}")?;
+            }
+        }
+        Ok(())
+    }
+}

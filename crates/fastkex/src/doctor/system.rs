@@ -1,0 +1,428 @@
+//! OpenSSL, the module, and the system's configuration.
+
+use std::path::{Path, PathBuf};
+
+use kex::TLS_GROUPS;
+use openssl_conf::{Config, Interpretation, ModuleKind, Provider, Release};
+use openssl_runtime::{
+    Certificate, InMemoryHandshake, KeyType, Libraries, LibraryContext, SslContext,
+};
+
+use super::finding::Finding;
+use crate::module;
+use crate::run::{
+    PROVIDER, default_groups, environment, names_ours, release, unknown_groups,
+};
+
+/// What the checks of an application build on.
+pub(super) struct Examined {
+    pub(super) libraries: Libraries,
+    pub(super) release: Release,
+    pub(super) module: Option<PathBuf>,
+    /// The configuration that programs started here read, and whether it comes from OPENSSL_CONF.
+    pub(super) config_path: PathBuf,
+    pub(super) config_is_from_environment: bool,
+    /// Whether the configuration activates the provider, and it loads.
+    pub(super) active: bool,
+    /// A context with that configuration.
+    pub(super) context: Option<LibraryContext>,
+}
+
+/// Looks at everything that concerns all applications; `None` without OpenSSL.
+pub(super) fn examine(asked_for: Option<&Path>, findings: &mut Vec<Finding>) -> Option<Examined> {
+    let libraries = match Libraries::system() {
+        Ok(libraries) => libraries,
+        Err(error) => {
+            findings.push(Finding::wrong("OpenSSL", error.to_string(), "apt-get install openssl"));
+            return None;
+        }
+    };
+    findings.push(Finding::ok(
+        "OpenSSL",
+        format!("{} at {}", libraries.version_text(), libraries.libssl_path().display()),
+    ));
+    let module = examine_module(asked_for, &libraries, findings);
+
+    let mut examined = Examined {
+        release: release(&libraries),
+        config_path: libraries.default_config_file(),
+        config_is_from_environment: std::env::var_os("OPENSSL_CONF").is_some(),
+        active: false,
+        context: None,
+        module,
+        libraries,
+    };
+    examine_configuration(&mut examined, findings);
+    Some(examined)
+}
+
+/// Loads the module and shakes hands in every group.
+fn examine_module(
+    asked_for: Option<&Path>,
+    libraries: &Libraries,
+    findings: &mut Vec<Finding>,
+) -> Option<PathBuf> {
+    let path = match module::find(asked_for, libraries) {
+        Ok(path) => path,
+        Err(failure) => {
+            findings.push(Finding::wrong("module", failure.to_string(), "make"));
+            return None;
+        }
+    };
+    let load = || {
+        let context = LibraryContext::new(libraries)?;
+        context.load_provider("default")?.keep();
+        let provider = context.load_provider(&path.to_string_lossy())?;
+        let version = provider.info().version.unwrap_or_default();
+        provider.keep();
+        Ok::<_, openssl_runtime::Error>((context, version))
+    };
+    let (context, version) = match load() {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            findings.push(Finding::wrong("module", error.to_string(), "make clean && make"));
+            return Some(path);
+        }
+    };
+    let shown = path.display();
+    if version == env!("CARGO_PKG_VERSION") {
+        findings.push(Finding::ok("module", format!("{shown}, version {version}, loads")));
+    } else {
+        findings.push(Finding::wrong(
+            "module",
+            format!("{shown} is version {version}, this program is {}", env!("CARGO_PKG_VERSION")),
+            "make: build both from the same source",
+        ));
+    }
+
+    let mut good = Vec::new();
+    for group in TLS_GROUPS {
+        match handshake(&context, Some(group.name)) {
+            Ok(Negotiated { id, .. }) if id == group.code_point => good.push(group.name),
+            Ok(Negotiated { name, .. }) => findings.push(Finding::wrong(
+                "handshake",
+                format!("{} was asked for, {name} negotiated", group.name),
+                "please report this",
+            )),
+            Err(problem) => findings.push(Finding::wrong(
+                "handshake",
+                format!("{}: {problem}", group.name),
+                "please report this",
+            )),
+        }
+    }
+    if !good.is_empty() {
+        findings.push(Finding::ok(
+            "handshake",
+            format!("{} of {} groups: {}", good.len(), TLS_GROUPS.len(), good.join(", ")),
+        ));
+    }
+    Some(path)
+}
+
+/// What two sides agreed on.
+pub(super) struct Negotiated {
+    id: u16,
+    name: String,
+}
+
+/// A handshake in memory between a client and a server of `context`, with the given groups or their own.
+fn handshake(context: &LibraryContext, groups: Option<&str>) -> Result<Negotiated, String> {
+    let run = || {
+        let certificate = Certificate::self_signed(context, KeyType::EcP256, &["localhost"])?;
+        let mut server = SslContext::server(context, &certificate)?;
+        let mut client = SslContext::client(context)?.trust(&certificate)?;
+        if let Some(groups) = groups {
+            server = server.groups(groups)?;
+            client = client.groups(groups)?;
+        }
+        InMemoryHandshake::new(&client.build(), &server.build()).echo(64).run(&mut |_, _| {})
+    };
+    let report = run().map_err(|error: openssl_runtime::Error| error.to_string())?;
+    if !report.is_ok() {
+        return Err(format!("client: {}; server: {}", report.client, report.server));
+    }
+    match (report.client.group, report.server.group) {
+        (Some(client), Some(server)) if client.id == server.id => Ok(Negotiated {
+            id: client.id,
+            name: client.name.unwrap_or_else(|| format!("{:#06x}", client.id)),
+        }),
+        (client, server) => Err(format!("the sides differ: {client:?}, {server:?}")),
+    }
+}
+
+/// What programs that read the configuration will get.
+fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
+    let path = examined.config_path.clone();
+    let shown = path.display().to_string();
+    let origin = if examined.config_is_from_environment {
+        format!("{shown}, from OPENSSL_CONF")
+    } else {
+        format!("{shown}, the system's own")
+    };
+    let lines = lines_to_add(examined, None);
+    let config = match Config::load(&path, &environment) {
+        Ok(config) => config,
+        Err(error) => {
+            findings.push(Finding::wrong(
+                "configuration",
+                format!("{origin}: {error}"),
+                format!("write {shown}:\n{lines}"),
+            ));
+            return;
+        }
+    };
+    findings.push(Finding::ok("configuration", origin));
+    let interpretation = Interpretation::new(&config, examined.release);
+    if let Some(problem) = interpretation.problems.first() {
+        findings.push(Finding::wrong(
+            "configuration",
+            format!("OpenSSL stops reading: {problem}"),
+            format!("mend {}", problem.origin),
+        ));
+    }
+
+    let ours = interpretation.providers.iter().find(|provider| is_ours(provider));
+    let Some(provider) = ours else {
+        findings.push(Finding::wrong(
+            "provider",
+            format!("{shown} does not list fastkex, so programs do not get it"),
+            format!(
+                "start the program with 'fastkex run -- PROGRAM', or add to {shown}:\n{}",
+                lines_to_add(examined, Some(&interpretation))
+            ),
+        ));
+        return;
+    };
+    examine_provider(examined, provider, &interpretation, findings);
+    if examined.active {
+        examine_groups(examined, &interpretation, findings);
+    }
+}
+
+/// Whether a listed provider is ours, under whatever name.
+fn is_ours(provider: &Provider) -> bool {
+    let module = provider.module.as_ref().map(|entry| entry.value.as_str()).unwrap_or_default();
+    provider.name == PROVIDER
+        || Path::new(module).file_name().is_some_and(|name| name == "fastkex.so")
+}
+
+/// Loads the configuration as programs do.
+fn examine_provider(
+    examined: &mut Examined,
+    provider: &Provider,
+    interpretation: &Interpretation,
+    findings: &mut Vec<Finding>,
+) {
+    let section = provider.section();
+    let place = &provider.entry.origin;
+    match &provider.module {
+        None => findings.push(Finding::note(
+            "provider",
+            format!(
+                "section [{section}] names no module, so OpenSSL looks for {}.so in {}",
+                provider.name,
+                examined.libraries.modules_dir().display()
+            ),
+        )),
+        Some(entry) if entry.value.starts_with('/') && !Path::new(&entry.value).exists() => {
+            findings.push(Finding::wrong(
+                "provider",
+                format!("{}: there is no module {}", entry.origin, entry.value),
+                format!("module = {}", shown_module(examined)),
+            ));
+            return;
+        }
+        Some(_) => {}
+    }
+    if !provider.active {
+        findings.push(Finding::wrong(
+            "provider",
+            format!("fastkex is listed at {place} but not activated"),
+            format!("[{section}]\nactivate = 1"),
+        ));
+        return;
+    }
+    let load = || {
+        let context = LibraryContext::new(&examined.libraries)?;
+        context.load_config(&examined.config_path)?;
+        Ok::<_, openssl_runtime::Error>(context)
+    };
+    let context = match load() {
+        Ok(context) => context,
+        Err(error) => {
+            findings.push(Finding::wrong(
+                "provider",
+                error.to_string(),
+                format!("mend {}", examined.config_path.display()),
+            ));
+            return;
+        }
+    };
+    let active: Vec<_> = context.active_providers().into_iter().map(|info| info.name).collect();
+    if !active.contains(&provider.name) {
+        let reason = match context.load_provider(&provider.name) {
+            Ok(_) => "OpenSSL does not say why".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        findings.push(Finding::wrong(
+            "provider",
+            format!("OpenSSL cannot load it, and programs go on without: {reason}"),
+            format!("mend section [{section}], which {place} names"),
+        ));
+        return;
+    }
+    findings.push(Finding::ok("provider", format!("active, listed at {place}")));
+    if active.iter().any(|name| name == "default" || name == "fips") {
+        findings.push(Finding::ok("other providers", active.join(", ")));
+        examined.active = true;
+    } else {
+        let list = interpretation.provider("default").map(Provider::section);
+        let section = list.unwrap_or("default_sect");
+        findings.push(Finding::wrong(
+            "other providers",
+            "the default provider is not active: with fastkex activated explicitly it must be, too, \
+             or programs have no random numbers and no ciphers",
+            format!(
+                "[{}]\ndefault = {section}\n[{section}]\nactivate = 1",
+                provider.listed_in
+            ),
+        ));
+    }
+    examined.context = Some(context);
+}
+
+/// Which groups programs get that do not set their own.
+fn examine_groups(
+    examined: &Examined,
+    interpretation: &Interpretation,
+    findings: &mut Vec<Finding>,
+) {
+    let Some(context) = &examined.context else { return };
+    let groups = interpretation.system_default().and_then(|profile| profile.groups());
+    let add = format!("Groups = {}", default_groups(examined.release));
+    let section = interpretation.system_default().map_or("system_default_sect", |profile| {
+        profile.entry.value.as_str()
+    });
+    let Some(list) = groups else {
+        let lines = lines_to_add(examined, Some(interpretation));
+        findings.push(Finding::wrong(
+            "groups",
+            "no Groups are set, so only programs that name our groups themselves use them",
+            lines,
+        ));
+        return;
+    };
+    match unknown_groups(context, &list.value, examined.release) {
+        Err(problem) => {
+            findings.push(Finding::wrong(
+                "groups",
+                format!("{}: {problem}", list.origin),
+                format!("[{section}]\n{add}"),
+            ));
+            return;
+        }
+        Ok(unknown) if !unknown.is_empty() => {
+            findings.push(Finding::wrong(
+                "groups",
+                format!(
+                    "{}: unknown {}: OpenSSL silently ignores the whole list and uses its defaults",
+                    list.origin,
+                    unknown.join(", ")
+                ),
+                format!("[{section}]\n{add}"),
+            ));
+            return;
+        }
+        Ok(_) => {}
+    }
+    if !names_ours(&list.value, examined.release) {
+        findings.push(Finding::wrong(
+            "groups",
+            format!("{}: none of ours in '{}'", list.origin, list.value),
+            format!("[{section}]\n{add}"),
+        ));
+        return;
+    }
+    match handshake(context, None) {
+        Ok(negotiated) if TLS_GROUPS.iter().any(|group| group.name == negotiated.name) => {
+            findings.push(Finding::ok(
+                "groups",
+                format!("'{}': two programs with it negotiate {}", list.value, negotiated.name),
+            ));
+        }
+        Ok(negotiated) => findings.push(Finding::wrong(
+            "groups",
+            format!("'{}': two programs with it negotiate {}", list.value, negotiated.name),
+            format!("put ours first:\n[{section}]\n{add}"),
+        )),
+        Err(problem) => findings.push(Finding::wrong(
+            "groups",
+            format!("two programs with '{}' cannot shake hands: {problem}", list.value),
+            format!("[{section}]\n{add}"),
+        )),
+    }
+}
+
+fn shown_module(examined: &Examined) -> String {
+    let path = examined.module.as_deref().unwrap_or(Path::new("/path/to/fastkex.so"));
+    path.display().to_string()
+}
+
+/// The lines that activate the provider, in the sections that a configuration already has.
+pub(super) fn lines_to_add(examined: &Examined, base: Option<&Interpretation>) -> String {
+    let module = shown_module(examined);
+    let groups = default_groups(examined.release);
+    let existing = |kind: ModuleKind| {
+        let mut modules = base.map(|base| base.modules.iter()).into_iter().flatten();
+        modules
+            .find(|module| module.reached && module.kind == kind)
+            .map(|module| module.entry.value.clone())
+    };
+    let init = base.and_then(|base| base.init.as_ref()).map(|entry| entry.value.clone());
+    let (providers, ssl) = (existing(ModuleKind::Providers), existing(ModuleKind::Ssl));
+    let system_default =
+        base.and_then(Interpretation::system_default).map(|profile| profile.entry.value.clone());
+
+    let mut lines = String::new();
+    let mut add = |line: &str| {
+        lines.push_str(line);
+        lines.push('\n');
+    };
+    if init.is_none() {
+        add("openssl_conf = openssl_init     # before the first section");
+    }
+    if providers.is_none() || ssl.is_none() {
+        add(&format!("[{}]", init.as_deref().unwrap_or("openssl_init")));
+    }
+    if providers.is_none() {
+        add("providers = provider_sect");
+    }
+    if ssl.is_none() {
+        add("ssl_conf = ssl_sect");
+    }
+    let listed = base.is_some_and(|base| base.providers.iter().any(is_ours));
+    if !listed {
+        let default_is_listed = base.is_some_and(|base| base.provider("default").is_some());
+        add(&format!("[{}]", providers.as_deref().unwrap_or("provider_sect")));
+        if !default_is_listed {
+            add("default = default_sect");
+        }
+        add("fastkex = fastkex_sect");
+        let default = base.and_then(|base| base.provider("default"));
+        if !default.is_some_and(|provider| provider.active) {
+            add(&format!("[{}]", default.map_or("default_sect", Provider::section)));
+            add("activate = 1");
+        }
+        add("[fastkex_sect]");
+        add(&format!("module = {module}"));
+        add("activate = 1");
+    }
+    if system_default.is_none() {
+        add(&format!("[{}]", ssl.as_deref().unwrap_or("ssl_sect")));
+        add("system_default = system_default_sect");
+    }
+    add(&format!("[{}]", system_default.as_deref().unwrap_or("system_default_sect")));
+    add(&format!("Groups = {groups}"));
+    lines
+}

@@ -1,0 +1,195 @@
+//! `fastkex kat`: replays known-answer files.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use reference::drbg::Drbg;
+use reference::kat::{self, Implementation, KatFile, Record, replay};
+use serde::Serialize;
+use sntrup::{
+    Backend, Ciphertext, Error, KeyPair, ParameterSet, PublicKey, SecretKey, Sntrup653, Sntrup761,
+    Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
+};
+
+use crate::failure::{Failure, Outcome};
+
+/// Sizes of the batches that a sequence of keys is drawn in.
+const BATCHES: [usize; 7] = [1, 2, 3, 31, 32, 33, 64];
+
+/// Replay known-answer files on every backend of this machine, key by key and in batches
+#[derive(Args, Debug)]
+pub(crate) struct Kat {
+    /// Print one JSON array instead of lines
+    #[arg(long)]
+    json: bool,
+    /// Files of known answers, one parameter set each
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// What came of one file on one backend.
+#[derive(Serialize)]
+struct Replayed {
+    file: String,
+    parameter_set: &'static str,
+    backend: &'static str,
+    /// Keys in a batch: 1 is one by one.
+    batch: usize,
+    records: usize,
+    matched: usize,
+    mismatches: Vec<String>,
+}
+
+/// A parameter set on a backend, with sequences of keys drawn in batches of a fixed size.
+struct OnBackend<P> {
+    backend: Backend,
+    batch: usize,
+    parameter_set: core::marker::PhantomData<P>,
+}
+
+impl<P: ParameterSet> Implementation for OnBackend<P> {
+    type Error = Error;
+
+    fn key_generation(&mut self, random: &mut Drbg) -> Result<(Vec<u8>, Vec<u8>), Error> {
+        let (public, secret) = KeyPair::<P>::generate(self.backend, random)?.into_parts();
+        Ok((public.as_bytes().to_vec(), secret.as_bytes().to_vec()))
+    }
+
+    fn key_generation_batch(
+        &mut self,
+        count: usize,
+        random: &mut Drbg,
+    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
+        let mut keys = Vec::with_capacity(count);
+        while keys.len() < count {
+            let size = self.batch.min(count - keys.len());
+            for key in KeyPair::<P>::generate_batch(self.backend, size, random)? {
+                let (public, secret) = key.into_parts();
+                keys.push((public.as_bytes().to_vec(), secret.as_bytes().to_vec()));
+            }
+        }
+        Ok(keys)
+    }
+
+    fn encapsulate(
+        &mut self,
+        public_key: &[u8],
+        random: &mut Drbg,
+    ) -> Result<(Vec<u8>, [u8; 32]), Error> {
+        let key = PublicKey::<P>::from_bytes(public_key)?;
+        let (ciphertext, shared) = key.encapsulate(self.backend, random)?;
+        Ok((ciphertext.as_bytes().to_vec(), *shared.as_bytes()))
+    }
+
+    fn decapsulate(&mut self, secret_key: &[u8], ciphertext: &[u8]) -> Result<[u8; 32], Error> {
+        let key = SecretKey::<P>::from_bytes(secret_key)?;
+        let ciphertext = Ciphertext::<P>::from_bytes(ciphertext)?;
+        Ok(*key.decapsulate(self.backend, &ciphertext).as_bytes())
+    }
+}
+
+impl Kat {
+    pub(crate) fn run(&self) -> Outcome {
+        let mut results = Vec::new();
+        for path in &self.files {
+            let file = read(path)?;
+            for backend in Backend::available() {
+                replay_on(path, &file, backend, &mut results)?;
+            }
+        }
+        let all = results.iter().all(|result| result.mismatches.is_empty());
+        if self.json {
+            let json = serde_json::to_string_pretty(&results)
+                .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+            println!("{json}");
+        } else {
+            print_lines(&results);
+        }
+        Ok(all)
+    }
+}
+
+fn read(path: &Path) -> Result<KatFile, Failure> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(format!("{name}: {error}")))?;
+    kat::parse(&text).map_err(|error| Failure::new(format!("{name}: {error}")))
+}
+
+fn replay_on(
+    path: &Path,
+    file: &KatFile,
+    backend: Backend,
+    results: &mut Vec<Replayed>,
+) -> Result<(), Failure> {
+    let parameters =
+        file.parameters().map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    match parameters.name {
+        "sntrup653" => replay_set::<Sntrup653>(path, file, backend, results),
+        "sntrup761" => replay_set::<Sntrup761>(path, file, backend, results),
+        "sntrup857" => replay_set::<Sntrup857>(path, file, backend, results),
+        "sntrup953" => replay_set::<Sntrup953>(path, file, backend, results),
+        "sntrup1013" => replay_set::<Sntrup1013>(path, file, backend, results),
+        "sntrup1277" => replay_set::<Sntrup1277>(path, file, backend, results),
+        other => return Err(Failure::new(format!("{}: {other} is not known", path.display()))),
+    }
+    Ok(())
+}
+
+/// Counts are replayed once, sequences in batches of every size.
+fn replay_set<P: ParameterSet>(
+    path: &Path,
+    file: &KatFile,
+    backend: Backend,
+    results: &mut Vec<Replayed>,
+) {
+    let has_sequence = file.records.iter().any(|record| matches!(record, Record::Sequence(_)));
+    let batches = if has_sequence { &BATCHES[..] } else { &BATCHES[..1] };
+    for &batch in batches {
+        let mut implementation =
+            OnBackend::<P> { backend, batch, parameter_set: core::marker::PhantomData };
+        let records: Vec<_> = file
+            .records
+            .iter()
+            .filter(|record| batch == 1 || matches!(record, Record::Sequence(_)))
+            .collect();
+        let mut result = Replayed {
+            file: path.display().to_string(),
+            parameter_set: P::NAME,
+            backend: backend.name(),
+            batch,
+            records: records.len(),
+            matched: 0,
+            mismatches: Vec::new(),
+        };
+        for record in records {
+            let mismatches = replay(record, &mut implementation);
+            result.matched += usize::from(mismatches.is_empty());
+            result.mismatches.extend(mismatches.iter().map(ToString::to_string));
+        }
+        results.push(result);
+    }
+}
+
+fn print_lines(results: &[Replayed]) {
+    /// Mismatches shown for each file and backend.
+    const SHOWN: usize = 5;
+
+    for result in results {
+        let Replayed { file, parameter_set, backend, batch, records, matched, mismatches } = result;
+        let how = match batch {
+            1 => "key by key".to_owned(),
+            n => format!("in batches of {n}"),
+        };
+        println!("{file}: {parameter_set} on {backend}, {how}: {matched} of {records} matched");
+        for mismatch in mismatches.iter().take(SHOWN) {
+            println!("    {mismatch}");
+        }
+        if mismatches.len() > SHOWN {
+            println!("    and {} more", mismatches.len() - SHOWN);
+        }
+    }
+    let records: usize = results.iter().map(|result| result.records).sum();
+    let matched: usize = results.iter().map(|result| result.matched).sum();
+    println!("{matched} of {records} matched");
+}

@@ -1,0 +1,42 @@
+//! Where `fastkex.so` is.
+
+use std::path::{Path, PathBuf};
+
+use openssl_runtime::Libraries;
+
+use crate::failure::Failure;
+
+/// The module's file name, and what cargo calls it.
+const NAMES: [&str; 2] = ["fastkex.so", "libfastkex_provider.so"];
+/// The environment variable that names the module.
+const VARIABLE: &str = "FASTKEX_MODULE";
+
+/// The module's absolute path: the one asked for, or beside this program, or where an installation puts it.
+pub(crate) fn find(asked_for: Option<&Path>, libraries: &Libraries) -> Result<PathBuf, Failure> {
+    let named = asked_for.map(Path::to_path_buf).or_else(|| std::env::var_os(VARIABLE).map(Into::into));
+    if let Some(path) = named {
+        return path
+            .canonicalize()
+            .map_err(|error| Failure::new(format!("module {}: {error}", path.display())));
+    }
+    let mut folders = Vec::new();
+    if let Some(folder) = std::env::current_exe().ok().as_deref().and_then(Path::parent) {
+        folders.push(folder.to_path_buf());
+        if let Some(prefix) = folder.parent() {
+            folders.push(prefix.join("lib/fastkex"));
+        }
+    }
+    folders.push(libraries.modules_dir());
+    let candidates = folders.iter().flat_map(|folder| NAMES.map(|name| folder.join(name)));
+    for candidate in candidates {
+        if let Ok(path) = candidate.canonicalize() {
+            return Ok(path);
+        }
+    }
+    let folders: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    Err(Failure::new(format!(
+        "no {} in {}: build it with 'make', or name it with --module PATH",
+        NAMES[0],
+        folders.join(", ")
+    )))
+}

@@ -1,0 +1,253 @@
+//! `fastkex run`: a program with the provider active, and nothing on the system changed.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Args;
+use kex::TLS_GROUPS;
+use openssl_conf::{Addition, Base, Config, Interpretation, Release, compose, split_groups};
+use openssl_runtime::{Libraries, LibraryContext, SslContext};
+
+use crate::failure::{Failure, Outcome};
+use crate::module;
+
+/// The provider's name in configurations.
+pub(crate) const PROVIDER: &str = "fastkex";
+
+/// Run a program with the provider active, changing nothing on the system
+///
+/// The program reads the system's configuration and, on top of it, one that adds the provider: a small file in
+/// $XDG_RUNTIME_DIR/fastkex, or else in /tmp/fastkex-UID, that may be deleted when no program needs it any more. The
+/// program takes this one's place: its exit status and signals are its own.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// Groups to offer and accept, most wanted first, as in OpenSSL's Groups [default: X25519SNTRUP761, then OpenSSL's]
+    #[arg(long, value_name = "LIST")]
+    groups: Option<String>,
+    /// The module, if it is not beside this program
+    #[arg(long, value_name = "PATH")]
+    module: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+    program: Vec<OsString>,
+}
+
+impl Run {
+    pub(crate) fn run(&self) -> Outcome {
+        let (name, arguments) = self.program.split_first().ok_or(Failure::new("no program given"))?;
+        let libraries = Libraries::system().map_err(|error| Failure::new(error.to_string()))?;
+        let module = module::find(self.module.as_deref(), &libraries)?;
+        let program = find_program(name)?;
+        warn_of_setuid(&program);
+
+        let text = configuration(&libraries, &module, self.groups.as_deref())?;
+        check(&libraries, &text, self.groups.as_deref())?;
+        let path = write(&text)?;
+
+        // Replaces this process, so the program's exit status and signals are its own.
+        let error = Command::new(&program)
+            .arg0(name)
+            .args(arguments)
+            .env("OPENSSL_CONF", &path)
+            .exec();
+        Err(Failure::new(format!("{}: {error}", program.display())))
+    }
+}
+
+/// What programs of this release get as their groups unless told otherwise.
+pub(crate) fn default_groups(release: Release) -> &'static str {
+    if release >= Release::new(3, 5) {
+        "*X25519SNTRUP761 / DEFAULT"
+    } else {
+        "X25519SNTRUP761:X25519:P-256:X448:P-521:P-384"
+    }
+}
+
+pub(crate) fn release(libraries: &Libraries) -> Release {
+    let version = libraries.version();
+    Release::new(version.major, version.minor)
+}
+
+/// Whether a list of groups names one of ours.
+pub(crate) fn names_ours(list: &str, release: Release) -> bool {
+    split_groups(list, release.group_syntax()).is_ok_and(|groups| {
+        groups.iter().any(|group| {
+            !group.remove && TLS_GROUPS.iter().any(|ours| ours.name == group.name)
+        })
+    })
+}
+
+/// The environment as configuration files see it.
+pub(crate) fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The system's configuration with the provider added.
+fn configuration(
+    libraries: &Libraries,
+    module: &Path,
+    groups: Option<&str>,
+) -> Result<String, Failure> {
+    let release = release(libraries);
+    let path = libraries.default_config_file();
+    let named = std::env::var_os("OPENSSL_CONF").is_some();
+    let config = if named || path.exists() {
+        let config = Config::load(&path, &environment)
+            .map_err(|error| Failure::new(format!("OpenSSL's configuration: {error}")))?;
+        Some(config)
+    } else {
+        None
+    };
+    let path = std::path::absolute(&path)
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    let base = config.as_ref().map(|config| Base { config, path: &path });
+
+    let kept = config.as_ref().is_some_and(|config| {
+        let interpretation = Interpretation::new(config, release);
+        let list = interpretation.system_default().and_then(|profile| profile.groups());
+        list.is_some_and(|list| names_ours(&list.value, release))
+    });
+    let groups = groups.or_else(|| (!kept).then(|| default_groups(release)));
+    let addition = Addition { release, provider: PROVIDER, module, keys: &[], groups };
+    compose(base, &addition).map_err(|error| Failure::new(error.to_string()))
+}
+
+/// Does with the configuration what the program will do, as OpenSSL keeps quiet about what is wrong with it.
+fn check(libraries: &Libraries, text: &str, groups: Option<&str>) -> Result<(), Failure> {
+    let fail = |error: openssl_runtime::Error| Failure::new(error.to_string());
+    let context = LibraryContext::new(libraries).map_err(fail)?;
+    context.load_config_text(text).map_err(fail)?;
+    let active = context.active_providers();
+    if !active.iter().any(|provider| provider.name == PROVIDER) {
+        return Err(match context.load_provider(PROVIDER) {
+            Ok(_) => Failure::new("the provider is not active in the composed configuration"),
+            Err(error) => fail(error),
+        });
+    }
+    let Some(groups) = groups else { return Ok(()) };
+    let client = SslContext::client(&context).map_err(fail)?;
+    if client.groups(groups).is_ok() {
+        return Ok(());
+    }
+    Err(Failure::new(match unknown_groups(&context, groups, release(libraries)) {
+        Ok(unknown) if unknown.is_empty() => format!("OpenSSL refuses the groups '{groups}'"),
+        Ok(unknown) => format!(
+            "unknown group {}: ours are {}",
+            unknown.join(", "),
+            TLS_GROUPS.iter().map(|group| group.name).collect::<Vec<_>>().join(", ")
+        ),
+        Err(problem) => problem,
+    }))
+}
+
+/// The names in a list that libssl does not know in `context`, or what is wrong with the list.
+pub(crate) fn unknown_groups(
+    context: &LibraryContext,
+    list: &str,
+    release: Release,
+) -> Result<Vec<String>, String> {
+    let groups =
+        split_groups(list, release.group_syntax()).map_err(|error| format!("groups: {error}"))?;
+    let known = |name: &str| {
+        SslContext::client(context).and_then(|client| client.groups(name)).is_ok()
+    };
+    Ok(groups
+        .into_iter()
+        .filter(|group| !group.built_in_list && !group.remove && !known(&group.name))
+        .map(|group| group.name)
+        .collect())
+}
+
+/// The file that `name` stands for, looked up as a shell does.
+pub(crate) fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
+    let is_executable = |path: &Path| {
+        path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    let shown = Path::new(name).display();
+    if name.as_encoded_bytes().contains(&b'/') {
+        let path = PathBuf::from(name);
+        return match path.metadata() {
+            Err(error) => Err(Failure::new(format!("{shown}: {error}"))),
+            Ok(_) if is_executable(&path) => Ok(path),
+            Ok(_) => Err(Failure::new(format!("{shown}: not an executable file"))),
+        };
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders)
+        .map(|folder| folder.join(name))
+        .find(|path| is_executable(path))
+        .ok_or_else(|| Failure::new(format!("{shown}: no such program in PATH")))
+}
+
+/// A program that changes its user ignores OPENSSL_CONF.
+fn warn_of_setuid(program: &Path) {
+    if changes_user(program) {
+        eprintln!(
+            "fastkex: warning: {} changes its user (setuid), so OpenSSL in it ignores OPENSSL_CONF",
+            program.display()
+        );
+    }
+}
+
+/// Whether a program runs as another user than its caller.
+pub(crate) fn changes_user(program: &Path) -> bool {
+    const SETUID: u32 = 0o4000;
+    const SETGID: u32 = 0o2000;
+
+    let (Ok(program), Ok(ours)) = (program.metadata(), fs::metadata("/proc/self")) else {
+        return false;
+    };
+    program.mode() & SETUID != 0 && program.uid() != ours.uid()
+        || program.mode() & SETGID != 0 && program.gid() != ours.gid()
+}
+
+/// Writes the configuration to a file named by its contents, which stays for as long as programs may read it.
+fn write(text: &str) -> Result<PathBuf, Failure> {
+    let folder = folder()?;
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let path = folder.join(format!("{:016x}.cnf", hasher.finish()));
+    if fs::read(&path).is_ok_and(|existing| existing == text.as_bytes()) {
+        return Ok(path);
+    }
+    let beside = path.with_extension(format!("{}", std::process::id()));
+    let written = fs::File::create(&beside)
+        .and_then(|mut file| {
+            file.set_permissions(fs::Permissions::from_mode(0o644))?;
+            file.write_all(text.as_bytes())
+        })
+        .and_then(|()| fs::rename(&beside, &path));
+    written.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    Ok(path)
+}
+
+/// A folder of ours that nobody else can write to.
+fn folder() -> Result<PathBuf, Failure> {
+    let user = fs::metadata("/proc/self")
+        .map_err(|error| Failure::new(format!("/proc/self: {error}")))?
+        .uid();
+    let folder = match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from) {
+        Some(runtime) if runtime.metadata().is_ok_and(|data| data.is_dir() && data.uid() == user) => {
+            runtime.join("fastkex")
+        }
+        _ => std::env::temp_dir().join(format!("fastkex-{user}")),
+    };
+    let shown = folder.display().to_string();
+    let fail = |problem: String| Failure::new(format!("{shown}: {problem}"));
+    if let Err(error) = DirBuilder::new().mode(0o755).create(&folder)
+        && error.kind() != std::io::ErrorKind::AlreadyExists
+    {
+        return Err(fail(error.to_string()));
+    }
+    let data = folder.symlink_metadata().map_err(|error| fail(error.to_string()))?;
+    if !data.is_dir() || data.uid() != user || data.mode() & 0o022 != 0 {
+        return Err(fail("not a folder that only this user can write to".into()));
+    }
+    Ok(folder)
+}
