@@ -1,0 +1,254 @@
+//! The distribution's `openssl` program with the module in its configuration.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use kex::TLS_GROUPS;
+use openssl_runtime::wire;
+use tempfile::TempDir;
+
+/// A folder with a configuration that activates the module.
+struct Scene {
+    folder: TempDir,
+}
+
+impl Scene {
+    /// `None`, with a line that says so, without a system `openssl`, or if another OpenSSL is under test.
+    fn new() -> Option<Scene> {
+        if std::env::var_os("FASTKEX_TEST_OPENSSL").is_some() {
+            println!("skipped: the openssl program belongs to the system's OpenSSL");
+            return None;
+        }
+        if Command::new("openssl").arg("version").output().is_err() {
+            println!("skipped: no openssl program (apt-get install openssl)");
+            return None;
+        }
+        let scene = Scene { folder: tempfile::tempdir().unwrap() };
+        scene.configure("");
+        Some(scene)
+    }
+
+    /// Writes the configuration, with `extra` lines in our section.
+    fn configure(&self, extra: &str) {
+        let text = format!(
+            "openssl_conf = init\n[init]\nproviders = providers\n\
+             [providers]\ndefault = default_sect\nfastkex = fastkex_sect\n[default_sect]\nactivate = 1\n\
+             [fastkex_sect]\nmodule = {}\n{}\n{extra}\n[req]\ndistinguished_name = name\n[name]\n",
+            common::module().display(),
+            if extra.is_empty() { "activate = 1" } else { "" },
+        );
+        fs::write(self.path("openssl.cnf"), text).unwrap();
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn openssl(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("openssl");
+        command
+            .args(arguments)
+            .env("OPENSSL_CONF", self.path("openssl.cnf"))
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn output(&self, arguments: &[&str]) -> Output {
+        self.openssl(arguments).output().unwrap()
+    }
+
+    /// Standard output of a run that must succeed.
+    fn text(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+/// A server that ends with its owner.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn lists_show_names_and_version() {
+    let Some(scene) = Scene::new() else { return };
+    let providers = scene.text(&["list", "-providers", "-verbose"]);
+    let ours = providers.split("  fastkex\n").nth(1).unwrap();
+    assert!(ours.contains("name: fastkex\n"), "{providers}");
+    assert!(ours.contains(concat!("version: ", env!("CARGO_PKG_VERSION"), "\n")), "{providers}");
+    assert!(ours.contains("status: active\n"), "{providers}");
+    assert!(ours.contains(concat!("build info: ", env!("CARGO_PKG_VERSION"))), "{providers}");
+
+    for list in ["-kem-algorithms", "-key-managers", "-encoders", "-decoders"] {
+        let listed = scene.text(&["list", list]);
+        for group in TLS_GROUPS {
+            let named = listed
+                .lines()
+                .any(|line| line.contains(group.name) && line.contains("@ fastkex"));
+            assert!(named, "{list}: {}\n{listed}", group.name);
+        }
+    }
+    let groups = scene.output(&["list", "-tls-groups"]);
+    if groups.status.success() {
+        let listed = String::from_utf8_lossy(&groups.stdout);
+        assert!(TLS_GROUPS.iter().all(|group| listed.contains(group.name)), "{listed}");
+    } else {
+        println!("skipped: this openssl has no 'list -tls-groups' (from 3.5 on)");
+    }
+}
+
+#[test]
+fn genpkey_and_pkey_make_and_show_keys() {
+    let Some(scene) = Scene::new() else { return };
+    for group in TLS_GROUPS {
+        scene.text(&["genpkey", "-algorithm", group.name, "-out", "key.pem"]);
+        let pem = fs::read_to_string(scene.path("key.pem")).unwrap();
+        assert!(pem.starts_with("-----BEGIN PRIVATE KEY-----"), "{pem}");
+        scene.text(&["pkey", "-in", "key.pem", "-check", "-noout"]);
+        let shown = scene.text(&["pkey", "-in", "key.pem", "-text", "-noout"]);
+        assert!(shown.starts_with(&format!("{} Private-Key:", group.name)), "{shown}");
+
+        let public = scene.text(&["pkey", "-in", "key.pem", "-pubout"]);
+        fs::write(scene.path("public.pem"), &public).unwrap();
+        assert_eq!(public, scene.text(&["pkey", "-pubin", "-in", "public.pem", "-pubout"]));
+        scene.text(&["pkey", "-pubin", "-in", "public.pem", "-pubcheck", "-noout"]);
+        scene.text(&["pkey", "-in", "key.pem", "-outform", "DER", "-out", "key.der"]);
+        let back = scene.text(&["pkey", "-inform", "DER", "-in", "key.der", "-pubout"]);
+        assert_eq!(back, public);
+        let identifier = scene.text(&["asn1parse", "-in", "public.pem"]);
+        assert!(identifier.contains(&format!(":{}\n", group.oid())), "{identifier}");
+    }
+    scene.text(&[
+        "genpkey", "-algorithm", "X25519SNTRUP761", "-aes-256-cbc", "-pass", "pass:word", "-out", "secret.pem",
+    ]);
+    let pem = fs::read_to_string(scene.path("secret.pem")).unwrap();
+    assert!(pem.starts_with("-----BEGIN ENCRYPTED PRIVATE KEY-----"), "{pem}");
+    scene.text(&["pkey", "-in", "secret.pem", "-passin", "pass:word", "-noout"]);
+    let refused = scene.output(&["pkey", "-in", "secret.pem", "-passin", "pass:other", "-noout"]);
+    assert!(!refused.status.success());
+}
+
+/// The group of the ServerHello that `s_client -msg` shows in hexadecimal.
+fn group_in_trace(trace: &str) -> Option<u16> {
+    let after = trace.split(", ServerHello\n").nth(1)?;
+    let mut message: Vec<u8> = after
+        .lines()
+        .take_while(|line| line.starts_with("    "))
+        .flat_map(str::split_whitespace)
+        .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+        .collect();
+    let length = u16::try_from(message.len()).unwrap().to_be_bytes();
+    let header = [22, 3, 3, length[0], length[1]];
+    message.splice(0..0, header);
+    Some(wire::find_server_key_share(&message)?.group)
+}
+
+fn start_server(scene: &Scene, groups: &str) -> (Server, u16) {
+    let port = free_port();
+    let accept = format!("127.0.0.1:{port}");
+    let mut server = Server(
+        scene
+            .openssl(&[
+                "s_server", "-accept", &accept, "-cert", "cert.pem", "-key", "cert.key", "-tls1_3", "-groups", groups,
+                "-www", "-no_ticket",
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    // It says ACCEPT once it listens.
+    let mut lines = BufReader::new(server.0.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "ACCEPT"), "s_server did not start");
+    std::thread::spawn(move || lines.for_each(drop));
+    (server, port)
+}
+
+fn make_certificate(scene: &Scene) {
+    scene.text(&[
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "cert.key",
+        "-out", "cert.pem", "-subj", "/CN=localhost", "-days", "2",
+    ]);
+}
+
+fn connect(scene: &Scene, port: u16, groups: &str) -> Output {
+    let address = format!("127.0.0.1:{port}");
+    let mut client = scene
+        .openssl(&["s_client", "-connect", &address, "-CAfile", "cert.pem", "-groups", groups, "-msg", "-quiet"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    client.stdin.take().unwrap().write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    client.wait_with_output().unwrap()
+}
+
+#[test]
+fn s_server_and_s_client_agree_on_every_group() {
+    let Some(scene) = Scene::new() else { return };
+    make_certificate(&scene);
+    let all: Vec<_> = TLS_GROUPS.iter().map(|group| group.name).collect();
+    let (_server, port) = start_server(&scene, &all.join(":"));
+    for group in TLS_GROUPS {
+        let output = connect(&scene, port, group.name);
+        let trace = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(group_in_trace(&trace), Some(group.code_point), "{}: {trace}", group.name);
+        assert!(trace.contains("HTTP/1.0 200 ok"), "{}: {trace}", group.name);
+    }
+
+    // A client with several groups against a server with one, by way of a HelloRetryRequest; and without a common one.
+    let (_server, port) = start_server(&scene, "sntrup857");
+    let output = connect(&scene, port, "X25519SNTRUP761:sntrup857");
+    let trace = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(trace.matches(", ClientHello\n").count(), 2, "{trace}");
+    assert!(trace.contains("HTTP/1.0 200 ok"), "{trace}");
+    let output = connect(&scene, port, "X25519SNTRUP761");
+    assert!(!output.status.success());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("handshake failure"), "{errors}");
+}
+
+/// What is wrong with the configuration is told when the provider is loaded by name.
+#[test]
+fn a_bad_configuration_is_refused_by_name() {
+    let Some(scene) = Scene::new() else { return };
+    for (line, expected) in [
+        ("backend = fast", "backend: unknown backend 'fast': expected one of "),
+        ("code_points.sntrup761 = 29", "code_points.sntrup761 = 29: expected a number such as 0xFE00"),
+        ("code_points.sntrup761 = many", "code_points.sntrup761 = many: expected a number"),
+        ("code_points.sntrup653 = 0xFEE1", "code_points.sntrup653 and code_points.sntrup761 are both 0xfee1"),
+        ("code_points.X448 = 0xFE10", "unknown key 'code_points.X448' at "),
+        ("frobnicate = 1", "unknown key 'frobnicate' at "),
+        ("more = more_section\n[more_section]\ninner = 1", "unknown key 'more.inner' at "),
+    ] {
+        scene.configure(line);
+        let output = scene.output(&["list", "-providers", "-provider", "fastkex"]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{line}");
+        assert!(errors.contains(expected), "{line}: {errors}");
+        let place = format!("{}:", scene.path("openssl.cnf").display());
+        assert!(!expected.contains(" at ") || errors.contains(&place), "{line}: {errors}");
+    }
+    scene.configure("backend = portable\ncode_points.sntrup761 = 0x0233");
+    let listed = scene.text(&["list", "-providers", "-provider", "fastkex"]);
+    assert!(listed.contains("name: fastkex"), "{listed}");
+    assert!(Path::new(&common::module()).is_absolute());
+}
