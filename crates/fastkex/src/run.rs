@@ -47,7 +47,7 @@ impl Run {
         warn_of_setuid(&program);
 
         let text = configuration(&libraries, &module, self.groups.as_deref())?;
-        check(&libraries, &text, self.groups.as_deref())?;
+        check(&libraries, &module, &text, self.groups.as_deref())?;
         let path = write(&text)?;
 
         // Replaces this process, so the program's exit status and signals are its own.
@@ -119,13 +119,18 @@ fn configuration(
 }
 
 /// Does with the configuration what the program will do, as OpenSSL keeps quiet about what is wrong with it.
-fn check(libraries: &Libraries, text: &str, groups: Option<&str>) -> Result<(), Failure> {
+fn check(
+    libraries: &Libraries,
+    module: &Path,
+    text: &str,
+    groups: Option<&str>,
+) -> Result<(), Failure> {
     let fail = |error: openssl_runtime::Error| Failure::new(error.to_string());
     let context = LibraryContext::new(libraries).map_err(fail)?;
     context.load_config_text(text).map_err(fail)?;
     let active = context.active_providers();
     if !active.iter().any(|provider| provider.name == PROVIDER) {
-        return Err(match context.load_provider(PROVIDER) {
+        return Err(match context.load_provider(&module.to_string_lossy()) {
             Ok(_) => Failure::new("the provider is not active in the composed configuration"),
             Err(error) => fail(error),
         });

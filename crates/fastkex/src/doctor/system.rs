@@ -261,10 +261,7 @@ fn examine_provider(
     };
     let active: Vec<_> = context.active_providers().into_iter().map(|info| info.name).collect();
     if !active.contains(&provider.name) {
-        let reason = match context.load_provider(&provider.name) {
-            Ok(_) => "OpenSSL does not say why".to_owned(),
-            Err(error) => error.to_string(),
-        };
+        let reason = reason_not_to_load(examined, provider);
         findings.push(Finding::wrong(
             "provider",
             format!("OpenSSL cannot load it, and programs go on without: {reason}"),
@@ -290,6 +287,24 @@ fn examine_provider(
         ));
     }
     examined.context = Some(context);
+}
+
+/// OpenSSL forgets why a provider of its configuration did not load; loading it by name with the same parameters tells.
+fn reason_not_to_load(examined: &Examined, provider: &Provider) -> String {
+    let parameters: Vec<_> = provider
+        .own_parameters()
+        .map(|parameter| (parameter.name.as_str(), parameter.value.as_str()))
+        .collect();
+    let module = match &provider.module {
+        Some(entry) => PathBuf::from(&entry.value),
+        None => examined.libraries.modules_dir().join(format!("{}.so", provider.name)),
+    };
+    let loaded = LibraryContext::new(&examined.libraries)
+        .and_then(|context| context.load_provider_with(module, &parameters));
+    match loaded {
+        Ok(_) => "OpenSSL does not say why".to_owned(),
+        Err(error) => error.to_string(),
+    }
 }
 
 /// Which groups programs get that do not set their own.

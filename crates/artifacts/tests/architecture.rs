@@ -1,0 +1,151 @@
+//! Holds the folder layout against `docs/architecture.md`: which crate may use which, and where unsafe code may be.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Each crate's level: it may only use crates of lower levels.
+const LEVELS: [(&str, u8); 12] = [
+    ("artifacts", 0),
+    ("lanes", 0),
+    ("openssl-abi", 0),
+    ("openssl-conf", 0),
+    ("openssl-runtime", 0),
+    ("reference", 0),
+    ("sntrup", 1),
+    ("kex", 2),
+    ("openssl-provider", 4),
+    ("sntrup-capi", 4),
+    ("fastkex", 4),
+    ("xtask", 5),
+];
+
+/// Crates that may hold unsafe code: SIMD, and the boundary to C.
+fn is_fenced(name: &str) -> bool {
+    name == "lanes" || name == "sntrup-capi" || name.starts_with("openssl-")
+}
+
+fn packages(manifest: &Path) -> Vec<Value> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"])
+        .arg(manifest)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+fn all_packages() -> Vec<Value> {
+    let root = artifacts::root();
+    ["Cargo.toml", "bench/Cargo.toml", "fuzz/Cargo.toml", "matrix/Cargo.toml"]
+        .into_iter()
+        .map(|manifest| root.join(manifest))
+        .filter(|manifest| manifest.exists())
+        .flat_map(|manifest| packages(&manifest))
+        .collect()
+}
+
+fn name(package: &Value) -> &str {
+    package["name"].as_str().unwrap()
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn dependencies_point_downwards() {
+    let level = |name: &str| LEVELS.iter().find(|(other, _)| *other == name).map(|(_, level)| *level);
+    let packages = packages(&artifacts::root().join("Cargo.toml"));
+    assert_eq!(packages.len(), LEVELS.len(), "a crate is missing from the table, or has gone");
+    for package in packages {
+        let name = name(&package);
+        let own = level(name).unwrap_or_else(|| panic!("{name} has no level"));
+        for dependency in package["dependencies"].as_array().unwrap() {
+            // Only crates of the workspace have a path.
+            if dependency["path"].is_null() {
+                continue;
+            }
+            let other = dependency["name"].as_str().unwrap();
+            let theirs = level(other).unwrap_or_else(|| panic!("{other} has no level"));
+            assert!(theirs < own, "{name} (level {own}) must not use {other} (level {theirs})");
+        }
+    }
+}
+
+/// The lines of code of a package, without comments, each with its place.
+fn lines_of_code(package: &Value) -> Vec<(String, String)> {
+    let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+    let mut files = Vec::new();
+    sources(folder, &mut files);
+    assert!(!files.is_empty());
+    let mut lines = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default().to_owned();
+            lines.push((format!("{}:{}", file.display(), number + 1), code));
+        }
+    }
+    lines
+}
+
+#[test]
+fn unsafe_code_stays_inside_its_fence() {
+    for package in all_packages().iter().filter(|package| !is_fenced(name(package))) {
+        for target in package["targets"].as_array().unwrap() {
+            let kinds = target["kind"].as_array().unwrap();
+            if kinds.iter().any(|kind| kind == "lib" || kind == "bin") {
+                let root = target["src_path"].as_str().unwrap();
+                let text = fs::read_to_string(root).unwrap();
+                let forbids = text.contains("#![forbid(unsafe_code)]");
+                assert!(forbids, "{root} does not forbid unsafe code");
+            }
+        }
+        for (place, code) in lines_of_code(package) {
+            let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let holds = words.any(|word| word == "unsafe") && !code.contains('"');
+            assert!(!holds, "{place}: unsafe code outside of the fence: {code}");
+        }
+    }
+}
+
+#[test]
+fn intrinsics_stay_in_lanes() {
+    let intrinsics = ["core::arch", "std::arch"];
+    for package in all_packages().iter().filter(|package| name(package) != "lanes") {
+        for (place, code) in lines_of_code(package) {
+            let holds = intrinsics.iter().any(|path| code.contains(path)) && !code.contains('"');
+            assert!(!holds, "{place}: intrinsics outside of lanes: {code}");
+        }
+    }
+}
+
+#[test]
+fn every_dependency_is_explained() {
+    let text = fs::read_to_string(artifacts::root().join("docs/dependencies.md")).unwrap();
+    for package in all_packages() {
+        for dependency in package["dependencies"].as_array().unwrap() {
+            if !dependency["path"].is_null() {
+                continue;
+            }
+            let other = dependency["name"].as_str().unwrap();
+            assert!(
+                text.contains(&format!("| {other} |")),
+                "docs/dependencies.md has no line for {other}, which {} uses",
+                name(&package)
+            );
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! `fastkex doctor`: says what is right, and for what is wrong the line to change.
+
+mod common;
+
+use std::process::Output;
+
+use common::{Tool, stdout};
+use serde_json::Value;
+
+/// A configuration with the module; `sections` may be changed by a test.
+fn configuration(tool: &Tool, provider: &str, default: &str, tls: &str) -> String {
+    format!(
+        "openssl_conf = init\n[init]\nproviders = list\nssl_conf = tls\n\
+         [list]\ndefault = default_sect\nfastkex = fastkex_sect\n[default_sect]\n{default}\n\
+         [fastkex_sect]\nmodule = {}\n{provider}\n[tls]\nsystem_default = tls_sect\n[tls_sect]\n{tls}\n",
+        tool.module().display(),
+    )
+}
+
+const ACTIVE: &str = "activate = 1";
+const GROUPS: &str = "Groups = X25519SNTRUP761:X25519";
+
+fn doctor(tool: &Tool, config: &str, arguments: &[&str]) -> Output {
+    let path = tool.write("openssl.cnf", config);
+    tool.command(&["doctor"]).args(arguments).env("OPENSSL_CONF", path).output().unwrap()
+}
+
+/// The findings that are wrong, as `check: message / fix`.
+fn wrong(output: &Output) -> Vec<String> {
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", stdout(output)));
+    let findings = report["findings"].as_array().unwrap();
+    let wrong: Vec<_> = findings
+        .iter()
+        .filter(|finding| finding["status"] == "wrong")
+        .map(|finding| {
+            let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+            assert!(!text("fix").is_empty(), "no fix: {finding}");
+            format!("{}: {} / {}", text("check"), text("message"), text("fix"))
+        })
+        .collect();
+    assert_eq!(report["ok"], wrong.is_empty());
+    assert_eq!(output.status.code(), Some(i32::from(!wrong.is_empty())));
+    wrong
+}
+
+#[test]
+fn all_is_well_where_it_is() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let config = configuration(&tool, ACTIVE, ACTIVE, GROUPS);
+    let output = doctor(&tool, &config, &["--json"]);
+    assert_eq!(wrong(&output), Vec::<String>::new());
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks: Vec<_> =
+        report["findings"].as_array().unwrap().iter().map(|f| f["check"].as_str().unwrap()).collect();
+    assert_eq!(
+        checks,
+        ["OpenSSL", "module", "handshake", "configuration", "provider", "other providers", "groups"]
+    );
+    let text = stdout(&doctor(&tool, &config, &[]));
+    assert!(text.contains("12 of 12 groups"), "{text}");
+    assert!(text.contains("two programs with it negotiate X25519SNTRUP761"), "{text}");
+    assert!(text.ends_with("all is well\n"), "{text}");
+    // What `run` composes is well, too.
+    let composed = tool
+        .command(&["run", "--", env!("CARGO_BIN_EXE_fastkex"), "doctor", "--json"])
+        .output()
+        .unwrap();
+    assert_eq!(wrong(&composed), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_wrong_is_named_with_the_line_to_change() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let good = configuration(&tool, ACTIVE, ACTIVE, GROUPS);
+    let module = tool.module().to_str().unwrap();
+    for (what, config, message, fix) in [
+        (
+            "default provider inactive",
+            good.replace("[default_sect]\nactivate = 1", "[default_sect]"),
+            "other providers: the default provider is not active",
+            "[default_sect]\nactivate = 1",
+        ),
+        (
+            "module not found",
+            good.replace(module, "/no/such/fastkex.so"),
+            "there is no module /no/such/fastkex.so",
+            module,
+        ),
+        (
+            "not activated",
+            good.replace("fastkex.so\nactivate = 1", "fastkex.so\n"),
+            "provider: fastkex is listed at",
+            "[fastkex_sect]\nactivate = 1",
+        ),
+        (
+            "not listed",
+            good.replace("fastkex = fastkex_sect\n", ""),
+            "does not list fastkex",
+            "fastkex = fastkex_sect",
+        ),
+        (
+            "unknown name",
+            good.replace(GROUPS, "Groups = X25519SNTRUP761:sntrup762"),
+            "unknown sntrup762: OpenSSL silently ignores the whole list",
+            "[tls_sect]\nGroups = ",
+        ),
+        (
+            "ours not among the groups",
+            good.replace(GROUPS, "Groups = X25519:P-256"),
+            "none of ours in 'X25519:P-256'",
+            "[tls_sect]\nGroups = ",
+        ),
+        (
+            "no groups",
+            good.replace(GROUPS, "MinProtocol = TLSv1.2"),
+            "no Groups are set",
+            "[tls_sect]\nGroups = ",
+        ),
+        (
+            "ours not first",
+            good.replace(GROUPS, "Groups = X25519:X25519SNTRUP761"),
+            "two programs with it negotiate ",
+            "put ours first",
+        ),
+        (
+            "a bad value",
+            good.replace("fastkex.so\nactivate = 1", "fastkex.so\nactivate = 1\nbackend = fast"),
+            "backend: unknown backend 'fast'",
+            "section [fastkex_sect]",
+        ),
+        (
+            "an unknown key",
+            good.replace("fastkex.so\nactivate = 1", "fastkex.so\nactivate = 1\nspeed = 11"),
+            "unknown key 'speed' at ",
+            "section [fastkex_sect]",
+        ),
+        (
+            "a missing section",
+            good.replace("ssl_conf = tls\n", "ssl_conf = none\n"),
+            "OpenSSL stops reading",
+            "mend ",
+        ),
+    ] {
+        let found = wrong(&doctor(&tool, &config, &["--json"]));
+        assert!(
+            found.iter().any(|line| line.contains(message) && line.contains(fix)),
+            "{what}: {found:#?}"
+        );
+    }
+    let missing = tool
+        .command(&["doctor", "--json"])
+        .env("OPENSSL_CONF", "/no/such/file.cnf")
+        .output()
+        .unwrap();
+    assert!(wrong(&missing).iter().any(|line| line.contains("/no/such/file.cnf")));
+}
+
+/// Debian's own configuration lists nothing: the lines to add make it right.
+#[test]
+fn the_lines_to_add_do_it() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    for start in [
+        "",
+        "openssl_conf = openssl_init\n[openssl_init]\n[ca]\nx = 1\n",
+        "openssl_conf = a\n[a]\nproviders = b\n[b]\ndefault = c\n[c]\nactivate = 1\n",
+        "openssl_conf = a\n[a]\nssl_conf = b\n[b]\nsystem_default = c\n[c]\nMinProtocol = TLSv1.2\n",
+    ] {
+        let output = doctor(&tool, start, &["--json"]);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let findings = report["findings"].as_array().unwrap();
+        let fix = findings.iter().find(|f| f["check"] == "provider").unwrap()["fix"].as_str().unwrap();
+        let lines = fix.split_once(":\n").unwrap().1;
+        // Lines before the first section go first, the others last.
+        let (first, last) = lines.split_at(lines.find('[').unwrap());
+        let mended = format!("{first}{start}{last}");
+        let found = wrong(&doctor(&tool, &mended, &["--json"]));
+        assert!(found.is_empty(), "{mended}: {found:#?}");
+    }
+}
+
+#[test]
+fn applications_that_override_are_found() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let good = configuration(&tool, ACTIVE, ACTIVE, GROUPS);
+    let conf = tool.path("openssl.cnf").display().to_string();
+    for (application, program, files, expected) in [
+        (
+            "nginx",
+            "usr/sbin/nginx",
+            vec![("etc/nginx/nginx.conf", "http {\n  ssl_ecdh_curve X25519:P-256;\n}\n")],
+            "etc/nginx/nginx.conf:2: 'ssl_ecdh_curve X25519:P-256;' overrides",
+        ),
+        (
+            "nginx",
+            "usr/sbin/nginx",
+            vec![("etc/nginx/conf.d/a.conf", "ssl_ecdh_curve sntrup762;\n")],
+            "names what OpenSSL does not know: sntrup762",
+        ),
+        ("nginx", "usr/sbin/nginx", vec![], "OPENSSL_CONF is set here, but not for it"),
+        ("apache2", "usr/sbin/apache2", vec![], "export OPENSSL_CONF="),
+        (
+            "apache2",
+            "usr/sbin/apache2",
+            vec![("etc/apache2/sites-enabled/s.conf", "SSLOpenSSLConfCmd Groups P-256\n")],
+            "SSLOpenSSLConfCmd Groups X25519SNTRUP761",
+        ),
+        ("stunnel", "usr/bin/stunnel4", vec![], "curves = X25519SNTRUP761:X25519:P-256"),
+        (
+            "haproxy",
+            "usr/sbin/haproxy",
+            vec![("etc/haproxy/haproxy.cfg", "  bind :443 ssl crt x curves P-256\n")],
+            "etc/haproxy/haproxy.cfg:1",
+        ),
+        ("unbound", "usr/sbin/unbound", vec![], "/etc/default/unbound\nOPENSSL_CONF="),
+        ("curl", "usr/bin/curl", vec![("etc/curlrc", "curves = X25519\n")], "etc/curlrc:1"),
+    ] {
+        let root = format!("root-{application}-{}", files.len());
+        let _ = std::fs::remove_dir_all(tool.path(&root));
+        tool.write(&format!("{root}/{program}"), "");
+        for (name, text) in files {
+            tool.write(&format!("{root}/{name}"), text);
+        }
+        let root = tool.path(&root);
+        let arguments = ["--json", "--app", application, "--root", root.to_str().unwrap()];
+        let found = wrong(&doctor(&tool, &good, &arguments));
+        assert!(found.iter().any(|line| line.contains(expected)), "{application}: {found:#?}");
+    }
+
+    // What is right is said to be: the service reads the configuration, and the groups are named.
+    let root = tool.path("right");
+    tool.write("right/usr/sbin/haproxy", "");
+    tool.write("right/etc/default/haproxy", &format!("OPENSSL_CONF={conf}\n"));
+    tool.write("right/etc/haproxy/haproxy.cfg", "ssl-default-bind-curves X25519SNTRUP761:X25519\n");
+    let arguments = ["--app", "haproxy", "--root", root.to_str().unwrap()];
+    let text = stdout(&doctor(&tool, &good, &arguments));
+    assert!(text.contains(&format!("the service reads {conf}")), "{text}");
+    assert!(text.contains("haproxy.cfg:1: 'ssl-default-bind-curves X25519SNTRUP761:X25519'"), "{text}");
+
+    let empty = tool.path("empty");
+    let arguments = ["--json", "--app", "stunnel", "--root", empty.to_str().unwrap()];
+    let found = wrong(&doctor(&tool, &good, &arguments));
+    assert!(found.iter().any(|line| line.contains("apt-get install stunnel4")), "{found:#?}");
+}
+
+#[test]
+fn unknown_applications_are_refused() {
+    let tool = Tool::new();
+    let output = tool.output(&["doctor", "--app", "emacs"]);
+    common::assert_refused(&output, "invalid value 'emacs'");
+    common::assert_refused(&output, "possible values: nginx, apache2, stunnel, haproxy, unbound, curl");
+}
