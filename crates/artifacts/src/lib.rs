@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -55,4 +55,14 @@ pub fn module() -> io::Result<PathBuf> {
         std::fs::rename(&beside, &module)?;
     }
     Ok(module)
+}
+
+/// Says in one line that a test was skipped, and why: past the test harness, which keeps printed lines to itself.
+pub fn skipped(why: &str) {
+    say(&format!("skipped: {why}"));
+}
+
+/// Prints a line of a test past the test harness.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }

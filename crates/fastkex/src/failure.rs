@@ -12,7 +12,8 @@ impl Failure {
     /// A failure with a message, which is made one line.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         let message: String = message.into();
-        let lines: Vec<_> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let lines: Vec<_> =
+            message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         Failure(lines.join("; "))
     }
 

@@ -111,8 +111,8 @@ impl Kat {
 
 fn read(path: &Path) -> Result<KatFile, Failure> {
     let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::new(format!("{name}: {error}")))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Failure::new(format!("{name}: {error}")))?;
     kat::parse(&text).map_err(|error| Failure::new(format!("{name}: {error}")))
 }
 

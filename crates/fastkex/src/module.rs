@@ -13,7 +13,8 @@ const VARIABLE: &str = "FASTKEX_MODULE";
 
 /// The module's absolute path: the one asked for, or beside this program, or where an installation puts it.
 pub(crate) fn find(asked_for: Option<&Path>, libraries: &Libraries) -> Result<PathBuf, Failure> {
-    let named = asked_for.map(Path::to_path_buf).or_else(|| std::env::var_os(VARIABLE).map(Into::into));
+    let named =
+        asked_for.map(Path::to_path_buf).or_else(|| std::env::var_os(VARIABLE).map(Into::into));
     if let Some(path) = named {
         return path
             .canonicalize()

@@ -34,13 +34,19 @@ pub(crate) struct Run {
     #[arg(long, value_name = "PATH")]
     module: Option<PathBuf>,
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD"
+    )]
     program: Vec<OsString>,
 }
 
 impl Run {
     pub(crate) fn run(&self) -> Outcome {
-        let (name, arguments) = self.program.split_first().ok_or(Failure::new("no program given"))?;
+        let (name, arguments) =
+            self.program.split_first().ok_or(Failure::new("no program given"))?;
         let libraries = Libraries::system().map_err(|error| Failure::new(error.to_string()))?;
         let module = module::find(self.module.as_deref(), &libraries)?;
         let program = find_program(name)?;
@@ -51,11 +57,8 @@ impl Run {
         let path = write(&text)?;
 
         // Replaces this process, so the program's exit status and signals are its own.
-        let error = Command::new(&program)
-            .arg0(name)
-            .args(arguments)
-            .env("OPENSSL_CONF", &path)
-            .exec();
+        let error =
+            Command::new(&program).arg0(name).args(arguments).env("OPENSSL_CONF", &path).exec();
         Err(Failure::new(format!("{}: {error}", program.display())))
     }
 }
@@ -77,9 +80,9 @@ pub(crate) fn release(libraries: &Libraries) -> Release {
 /// Whether a list of groups names one of ours.
 pub(crate) fn names_ours(list: &str, release: Release) -> bool {
     split_groups(list, release.group_syntax()).is_ok_and(|groups| {
-        groups.iter().any(|group| {
-            !group.remove && TLS_GROUPS.iter().any(|ours| ours.name == group.name)
-        })
+        groups
+            .iter()
+            .any(|group| !group.remove && TLS_GROUPS.iter().any(|ours| ours.name == group.name))
     })
 }
 
@@ -159,9 +162,8 @@ pub(crate) fn unknown_groups(
 ) -> Result<Vec<String>, String> {
     let groups =
         split_groups(list, release.group_syntax()).map_err(|error| format!("groups: {error}"))?;
-    let known = |name: &str| {
-        SslContext::client(context).and_then(|client| client.groups(name)).is_ok()
-    };
+    let known =
+        |name: &str| SslContext::client(context).and_then(|client| client.groups(name)).is_ok();
     Ok(groups
         .into_iter()
         .filter(|group| !group.built_in_list && !group.remove && !known(&group.name))
@@ -238,7 +240,9 @@ fn folder() -> Result<PathBuf, Failure> {
         .map_err(|error| Failure::new(format!("/proc/self: {error}")))?
         .uid();
     let folder = match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from) {
-        Some(runtime) if runtime.metadata().is_ok_and(|data| data.is_dir() && data.uid() == user) => {
+        Some(runtime)
+            if runtime.metadata().is_ok_and(|data| data.is_dir() && data.uid() == user) =>
+        {
             runtime.join("fastkex")
         }
         _ => std::env::temp_dir().join(format!("fastkex-{user}")),

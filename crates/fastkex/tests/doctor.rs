@@ -51,11 +51,23 @@ fn all_is_well_where_it_is() {
     let output = doctor(&tool, &config, &["--json"]);
     assert_eq!(wrong(&output), Vec::<String>::new());
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let checks: Vec<_> =
-        report["findings"].as_array().unwrap().iter().map(|f| f["check"].as_str().unwrap()).collect();
+    let checks: Vec<_> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["check"].as_str().unwrap())
+        .collect();
     assert_eq!(
         checks,
-        ["OpenSSL", "module", "handshake", "configuration", "provider", "other providers", "groups"]
+        [
+            "OpenSSL",
+            "module",
+            "handshake",
+            "configuration",
+            "provider",
+            "other providers",
+            "groups"
+        ]
     );
     let text = stdout(&doctor(&tool, &config, &[]));
     assert!(text.contains("12 of 12 groups"), "{text}");
@@ -169,7 +181,8 @@ fn the_lines_to_add_do_it() {
         let output = doctor(&tool, start, &["--json"]);
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         let findings = report["findings"].as_array().unwrap();
-        let fix = findings.iter().find(|f| f["check"] == "provider").unwrap()["fix"].as_str().unwrap();
+        let fix =
+            findings.iter().find(|f| f["check"] == "provider").unwrap()["fix"].as_str().unwrap();
         let lines = fix.split_once(":\n").unwrap().1;
         // Lines before the first section go first, the others last.
         let (first, last) = lines.split_at(lines.find('[').unwrap());
@@ -235,7 +248,10 @@ fn applications_that_override_are_found() {
     let arguments = ["--app", "haproxy", "--root", root.to_str().unwrap()];
     let text = stdout(&doctor(&tool, &good, &arguments));
     assert!(text.contains(&format!("the service reads {conf}")), "{text}");
-    assert!(text.contains("haproxy.cfg:1: 'ssl-default-bind-curves X25519SNTRUP761:X25519'"), "{text}");
+    assert!(
+        text.contains("haproxy.cfg:1: 'ssl-default-bind-curves X25519SNTRUP761:X25519'"),
+        "{text}"
+    );
 
     let empty = tool.path("empty");
     let arguments = ["--json", "--app", "stunnel", "--root", empty.to_str().unwrap()];
@@ -248,5 +264,8 @@ fn unknown_applications_are_refused() {
     let tool = Tool::new();
     let output = tool.output(&["doctor", "--app", "emacs"]);
     common::assert_refused(&output, "invalid value 'emacs'");
-    common::assert_refused(&output, "possible values: nginx, apache2, stunnel, haproxy, unbound, curl");
+    common::assert_refused(
+        &output,
+        "possible values: nginx, apache2, stunnel, haproxy, unbound, curl",
+    );
 }

@@ -12,7 +12,12 @@ fn file(name: &str) -> PathBuf {
 }
 
 const NAMES: [&str; 6] = [
-    "sntrup653.kat", "sntrup761.kat", "sntrup857.kat", "sntrup953.kat", "sntrup1013.kat", "sntrup1277.kat",
+    "sntrup653.kat",
+    "sntrup761.kat",
+    "sntrup857.kat",
+    "sntrup953.kat",
+    "sntrup1013.kat",
+    "sntrup1277.kat",
 ];
 
 #[test]
@@ -34,7 +39,7 @@ fn every_known_answer_matches_on_every_backend() {
         assert_eq!(result["mismatches"], Value::Array(Vec::new()));
     }
     for backend in sntrup::Backend::available() {
-        println!("ran on {}", backend.name());
+        artifacts::say(&format!("known answers ran on backend {}", backend.name()));
     }
 }
 
@@ -75,9 +80,13 @@ fn files_that_are_none_are_refused() {
     refused("empty.kat", "", "without a record");
     refused("words.kat", "hello\n", "line 1");
     refused("short.kat", "count=0 seed=00 pk=00\n", "line 1");
-    let digests: String =
-        std::fs::read_to_string(file("sntrup761.kat")).unwrap().lines().skip(1).take(2)
-            .map(|line| format!("{line}\n")).collect();
+    let digests: String = std::fs::read_to_string(file("sntrup761.kat"))
+        .unwrap()
+        .lines()
+        .skip(1)
+        .take(2)
+        .map(|line| format!("{line}\n"))
+        .collect();
     refused("digests.kat", &digests, "pk");
     assert_refused(&tool.output(&["kat", "/nonexistent/x.kat"]), "No such file");
     assert_refused(&tool.output(&["kat"]), "FILES");

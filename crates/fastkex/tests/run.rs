@@ -85,8 +85,15 @@ fn the_configuration_that_was_there_stays() {
     assert!(text.contains(base.to_str().unwrap()), "{text}");
     assert!(text.contains("[ tls_defaults ]") && text.contains("sntrup761"), "{text}");
     // Groups of ours that the configuration has already are kept.
-    let groups = tool.write("groups.cnf", &(std::fs::read_to_string(&base).unwrap() + "Groups = sntrup1277:X25519\n"));
-    std::fs::write(&groups, std::fs::read_to_string(&base).unwrap() + "Groups = sntrup1277:X25519\n").unwrap();
+    let groups = tool.write(
+        "groups.cnf",
+        &(std::fs::read_to_string(&base).unwrap() + "Groups = sntrup1277:X25519\n"),
+    );
+    std::fs::write(
+        &groups,
+        std::fs::read_to_string(&base).unwrap() + "Groups = sntrup1277:X25519\n",
+    )
+    .unwrap();
     let output = tool
         .command(&["run", "--", "sh", "-c", "cat $OPENSSL_CONF"])
         .env("OPENSSL_CONF", &groups)
@@ -98,18 +105,30 @@ fn the_configuration_that_was_there_stays() {
 #[test]
 fn bad_input_gives_one_line() {
     let Some(tool) = Tool::with_openssl() else { return };
-    assert_refused(&tool.output(&["run", "--groups", "sntrup42", "--", "true"]), "unknown group sntrup42");
+    assert_refused(
+        &tool.output(&["run", "--groups", "sntrup42", "--", "true"]),
+        "unknown group sntrup42",
+    );
     assert_refused(
         &tool.output(&["run", "--groups", "X25519:nonsense", "--", "true"]),
         "unknown group nonsense: ours are sntrup653, ",
     );
     assert_refused(&tool.output(&["run", "--groups", "", "--", "true"]), "group");
     assert_refused(&tool.output(&["run", "--groups", "X25519::P-256", "--", "true"]), "group");
-    assert_refused(&tool.output(&["run", "--", "no-such-program"]), "no-such-program: no such program");
-    assert_refused(&tool.output(&["run", "--", "/no/such/program"]), "/no/such/program: No such file");
+    assert_refused(
+        &tool.output(&["run", "--", "no-such-program"]),
+        "no-such-program: no such program",
+    );
+    assert_refused(
+        &tool.output(&["run", "--", "/no/such/program"]),
+        "/no/such/program: No such file",
+    );
     assert_refused(&tool.output(&["run", "--", "/etc/passwd"]), "not an executable file");
     assert_refused(&tool.output(&["run"]), "CMD");
-    assert_refused(&tool.output(&["run", "--module", "/no/module.so", "--", "true"]), "/no/module.so");
+    assert_refused(
+        &tool.output(&["run", "--module", "/no/module.so", "--", "true"]),
+        "/no/module.so",
+    );
     assert_refused(&tool.output(&["run", "--module", "/etc/passwd", "--", "true"]), "/etc/passwd");
     assert_refused(&tool.output(&["jump"]), "unrecognized subcommand 'jump'");
     assert_refused(&tool.output(&[]), "no command given");
@@ -142,11 +161,8 @@ fn without_openssl_it_says_so() {
         tool.write(&format!("lib/{name}"), "no library");
     }
     for arguments in [&["run", "--", "true"][..], &["doctor"]] {
-        let output = tool
-            .command(arguments)
-            .env("LD_LIBRARY_PATH", tool.path("lib"))
-            .output()
-            .unwrap();
+        let output =
+            tool.command(arguments).env("LD_LIBRARY_PATH", tool.path("lib")).output().unwrap();
         if arguments[0] == "run" {
             assert_refused(&output, "no OpenSSL 3.0 or later found");
         } else {

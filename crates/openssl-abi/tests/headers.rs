@@ -67,8 +67,8 @@ fn numbers_names_and_layouts_are_those_of_the_headers() {
     match has_headers {
         Ok(output) if output.status.success() => {}
         _ => {
-            println!(
-                "skipped: no C compiler with OpenSSL 3 headers (apt-get install gcc libssl-dev)"
+            artifacts::skipped(
+                "no C compiler with OpenSSL 3 headers (apt-get install gcc libssl-dev)",
             );
             return;
         }

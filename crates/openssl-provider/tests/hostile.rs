@@ -46,7 +46,8 @@ struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % bound
     }
 
@@ -239,7 +240,7 @@ fn hostile_shares_get_the_right_alert() {
     for (what, count) in &counts {
         println!("{count:>7} {what}");
     }
-    println!("{total:>7} hostile handshakes");
+    artifacts::say(&format!("{total} hostile handshakes, all with the right alert"));
     assert!(total >= 100_000);
     // Every kind was met, and some shares were taken.
     assert!(counts.keys().any(|what| what.starts_with("server answered")));

@@ -20,7 +20,7 @@ fn a_thousand_loads_leave_nothing_behind() {
     let Some(libraries) = common::libraries() else { return };
     for (program, package) in [("gcc", "gcc libssl-dev"), ("valgrind", "valgrind")] {
         if !there(program) {
-            println!("skipped: no {program} (apt-get install {package})");
+            artifacts::skipped(&format!("no {program} (apt-get install {package})"));
             return;
         }
     }
@@ -36,7 +36,7 @@ fn a_thousand_loads_leave_nothing_behind() {
         .output()
         .unwrap();
     if !compiled.status.success() && text(&compiled).contains("openssl/err.h") {
-        println!("skipped: no OpenSSL headers (apt-get install libssl-dev)");
+        artifacts::skipped("no OpenSSL headers (apt-get install libssl-dev)");
         return;
     }
     assert!(compiled.status.success(), "{}", text(&compiled));

@@ -21,11 +21,11 @@ impl Scene {
     /// `None`, with a line that says so, without a system `openssl`, or if another OpenSSL is under test.
     fn new() -> Option<Scene> {
         if std::env::var_os("FASTKEX_TEST_OPENSSL").is_some() {
-            println!("skipped: the openssl program belongs to the system's OpenSSL");
+            artifacts::skipped("the openssl program belongs to the system's OpenSSL");
             return None;
         }
         if Command::new("openssl").arg("version").output().is_err() {
-            println!("skipped: no openssl program (apt-get install openssl)");
+            artifacts::skipped("no openssl program (apt-get install openssl)");
             return None;
         }
         let scene = Scene { folder: tempfile::tempdir().unwrap() };
@@ -66,7 +66,11 @@ impl Scene {
     /// Standard output of a run that must succeed.
     fn text(&self, arguments: &[&str]) -> String {
         let output = self.output(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap()
     }
 }
@@ -99,9 +103,8 @@ fn lists_show_names_and_version() {
     for list in ["-kem-algorithms", "-key-managers", "-encoders", "-decoders"] {
         let listed = scene.text(&["list", list]);
         for group in TLS_GROUPS {
-            let named = listed
-                .lines()
-                .any(|line| line.contains(group.name) && line.contains("@ fastkex"));
+            let named =
+                listed.lines().any(|line| line.contains(group.name) && line.contains("@ fastkex"));
             assert!(named, "{list}: {}\n{listed}", group.name);
         }
     }
@@ -110,7 +113,7 @@ fn lists_show_names_and_version() {
         let listed = String::from_utf8_lossy(&groups.stdout);
         assert!(TLS_GROUPS.iter().all(|group| listed.contains(group.name)), "{listed}");
     } else {
-        println!("skipped: this openssl has no 'list -tls-groups' (from 3.5 on)");
+        artifacts::skipped("this openssl has no 'list -tls-groups' (from 3.5 on)");
     }
 }
 
@@ -136,7 +139,14 @@ fn genpkey_and_pkey_make_and_show_keys() {
         assert!(identifier.contains(&format!(":{}\n", group.oid())), "{identifier}");
     }
     scene.text(&[
-        "genpkey", "-algorithm", "X25519SNTRUP761", "-aes-256-cbc", "-pass", "pass:word", "-out", "secret.pem",
+        "genpkey",
+        "-algorithm",
+        "X25519SNTRUP761",
+        "-aes-256-cbc",
+        "-pass",
+        "pass:word",
+        "-out",
+        "secret.pem",
     ]);
     let pem = fs::read_to_string(scene.path("secret.pem")).unwrap();
     assert!(pem.starts_with("-----BEGIN ENCRYPTED PRIVATE KEY-----"), "{pem}");
@@ -166,8 +176,18 @@ fn start_server(scene: &Scene, groups: &str) -> (Server, u16) {
     let mut server = Server(
         scene
             .openssl(&[
-                "s_server", "-accept", &accept, "-cert", "cert.pem", "-key", "cert.key", "-tls1_3", "-groups", groups,
-                "-www", "-no_ticket",
+                "s_server",
+                "-accept",
+                &accept,
+                "-cert",
+                "cert.pem",
+                "-key",
+                "cert.key",
+                "-tls1_3",
+                "-groups",
+                groups,
+                "-www",
+                "-no_ticket",
             ])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -183,15 +203,31 @@ fn start_server(scene: &Scene, groups: &str) -> (Server, u16) {
 
 fn make_certificate(scene: &Scene) {
     scene.text(&[
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "cert.key",
-        "-out", "cert.pem", "-subj", "/CN=localhost", "-days", "2",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-keyout",
+        "cert.key",
+        "-out",
+        "cert.pem",
+        "-subj",
+        "/CN=localhost",
+        "-days",
+        "2",
     ]);
 }
 
 fn connect(scene: &Scene, port: u16, groups: &str) -> Output {
     let address = format!("127.0.0.1:{port}");
     let mut client = scene
-        .openssl(&["s_client", "-connect", &address, "-CAfile", "cert.pem", "-groups", groups, "-msg", "-quiet"])
+        .openssl(&[
+            "s_client", "-connect", &address, "-CAfile", "cert.pem", "-groups", groups, "-msg",
+            "-quiet",
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -232,9 +268,15 @@ fn a_bad_configuration_is_refused_by_name() {
     let Some(scene) = Scene::new() else { return };
     for (line, expected) in [
         ("backend = fast", "backend: unknown backend 'fast': expected one of "),
-        ("code_points.sntrup761 = 29", "code_points.sntrup761 = 29: expected a number such as 0xFE00"),
+        (
+            "code_points.sntrup761 = 29",
+            "code_points.sntrup761 = 29: expected a number such as 0xFE00",
+        ),
         ("code_points.sntrup761 = many", "code_points.sntrup761 = many: expected a number"),
-        ("code_points.sntrup653 = 0xFEE1", "code_points.sntrup653 and code_points.sntrup761 are both 0xfee1"),
+        (
+            "code_points.sntrup653 = 0xFEE1",
+            "code_points.sntrup653 and code_points.sntrup761 are both 0xfee1",
+        ),
         ("code_points.X448 = 0xFE10", "unknown key 'code_points.X448' at "),
         ("frobnicate = 1", "unknown key 'frobnicate' at "),
         ("more = more_section\n[more_section]\ninner = 1", "unknown key 'more.inner' at "),

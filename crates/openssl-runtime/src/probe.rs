@@ -58,8 +58,8 @@ fn constants_and_signatures_are_those_of_the_headers() {
     match compile("#include <openssl/ssl.h>\n#if OPENSSL_VERSION_MAJOR < 3\n#error old\n#endif\n") {
         Ok(output) if output.status.success() => {}
         _ => {
-            return eprintln!(
-                "skipped: needs cc and the headers of OpenSSL 3.0 or later (apt-get install gcc libssl-dev)"
+            return artifacts::skipped(
+                "needs cc and the headers of OpenSSL 3.0 or later (apt-get install gcc libssl-dev)",
             );
         }
     }

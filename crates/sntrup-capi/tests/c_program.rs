@@ -37,7 +37,7 @@ fn the_header_has_the_sizes() {
 #[test]
 fn a_c_program_uses_it() {
     if Command::new("gcc").arg("--version").output().is_err() {
-        println!("skipped: no gcc (apt-get install gcc)");
+        artifacts::skipped("no gcc (apt-get install gcc)");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

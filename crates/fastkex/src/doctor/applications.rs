@@ -314,7 +314,10 @@ fn examine_directives(
         findings.push(match unknown {
             Some(unknown) if !unknown.is_empty() => Finding::wrong(
                 facts.name,
-                format!("{place}: '{line}' names what OpenSSL does not know: {}", unknown.join(", ")),
+                format!(
+                    "{place}: '{line}' names what OpenSSL does not know: {}",
+                    unknown.join(", ")
+                ),
                 fix,
             ),
             _ if ours => Finding::ok(facts.name, format!("{place}: '{line}'")),
@@ -363,7 +366,10 @@ fn examine_processes(facts: &Facts, findings: &mut Vec<Finding>) {
             format!("restart {}", facts.name),
         ));
     } else if with > 0 {
-        findings.push(Finding::ok(facts.name, format!("{with} running processes, all with the module")));
+        findings.push(Finding::ok(
+            facts.name,
+            format!("{with} running processes, all with the module"),
+        ));
     }
     if unknown > 0 {
         findings.push(Finding::note(

@@ -10,9 +10,7 @@ use openssl_runtime::{
 
 use super::finding::Finding;
 use crate::module;
-use crate::run::{
-    PROVIDER, default_groups, environment, names_ours, release, unknown_groups,
-};
+use crate::run::{PROVIDER, default_groups, environment, names_ours, release, unknown_groups};
 
 /// What the checks of an application build on.
 pub(super) struct Examined {
@@ -316,9 +314,9 @@ fn examine_groups(
     let Some(context) = &examined.context else { return };
     let groups = interpretation.system_default().and_then(|profile| profile.groups());
     let add = format!("Groups = {}", default_groups(examined.release));
-    let section = interpretation.system_default().map_or("system_default_sect", |profile| {
-        profile.entry.value.as_str()
-    });
+    let section = interpretation
+        .system_default()
+        .map_or("system_default_sect", |profile| profile.entry.value.as_str());
     let Some(list) = groups else {
         let lines = lines_to_add(examined, Some(interpretation));
         findings.push(Finding::wrong(

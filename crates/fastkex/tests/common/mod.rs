@@ -22,7 +22,7 @@ impl Tool {
     /// The tool, or `None` with a line that says so where there is no OpenSSL.
     pub(crate) fn with_openssl() -> Option<Tool> {
         if Command::new("openssl").arg("version").output().is_err() {
-            println!("skipped: no openssl program (apt-get install openssl)");
+            artifacts::skipped("no openssl program (apt-get install openssl)");
             return None;
         }
         Some(Self::new())

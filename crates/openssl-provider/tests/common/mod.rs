@@ -22,7 +22,7 @@ pub(crate) fn libraries() -> Option<Libraries> {
     match Libraries::system() {
         Ok(libraries) => Some(libraries),
         Err(error) => {
-            println!("skipped: {error}");
+            artifacts::skipped(&format!("{error}"));
             None
         }
     }

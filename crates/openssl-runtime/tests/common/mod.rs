@@ -11,7 +11,7 @@ pub(crate) fn libraries() -> Option<Libraries> {
     match Libraries::system() {
         Ok(libraries) => Some(libraries),
         Err(error @ Error::NotFound(_)) => {
-            eprintln!("skipped: {error}");
+            artifacts::skipped(&format!("{error}"));
             None
         }
         Err(error) => panic!("{error}"),

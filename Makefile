@@ -1,0 +1,51 @@
+# fastkex. The two commands of a newcomer: make demo, make test.
+
+CARGO ?= cargo
+PREFIX ?= /usr/local
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+OUT := $(or $(CARGO_TARGET_DIR),target)/release
+
+.PHONY: all module test check demo test-matrix fuzz install uninstall clean
+
+all: module
+
+module:
+	@tools/prerequisites build
+	$(CARGO) build --release --package fastkex --package openssl-provider --package sntrup-capi
+	@cp -f $(OUT)/libfastkex_provider.so $(OUT)/fastkex.so.new && mv -f $(OUT)/fastkex.so.new $(OUT)/fastkex.so
+
+demo:
+	@tools/prerequisites demo
+	@$(CARGO) run --quiet --release --package xtask -- demo
+
+test:
+	@tools/prerequisites test
+	@tools/test
+
+test-matrix:
+	@tools/test-matrix
+
+fuzz:
+	@tools/prerequisites test
+	@tools/fuzz 60
+
+install: module
+	install -D -m 755 $(OUT)/fastkex $(DESTDIR)$(PREFIX)/bin/fastkex
+	install -D -m 755 $(OUT)/fastkex.so $(DESTDIR)$(PREFIX)/lib/fastkex/fastkex.so
+	install -D -m 755 $(OUT)/libsntrup.so $(DESTDIR)$(PREFIX)/lib/libsntrup.so.0
+	ln -sf libsntrup.so.0 $(DESTDIR)$(PREFIX)/lib/libsntrup.so
+	install -D -m 644 $(OUT)/libsntrup.a $(DESTDIR)$(PREFIX)/lib/libsntrup.a
+	install -D -m 644 crates/sntrup-capi/include/sntrup.h $(DESTDIR)$(PREFIX)/include/sntrup.h
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed 's|@prefix@|$(PREFIX)|; s|@version@|$(VERSION)|' crates/sntrup-capi/sntrup.pc.in \
+		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/sntrup.pc
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/fastkex $(DESTDIR)$(PREFIX)/include/sntrup.h \
+		$(DESTDIR)$(PREFIX)/lib/pkgconfig/sntrup.pc $(DESTDIR)$(PREFIX)/lib/libsntrup.so \
+		$(DESTDIR)$(PREFIX)/lib/libsntrup.so.0 $(DESTDIR)$(PREFIX)/lib/libsntrup.a
+	rm -rf $(DESTDIR)$(PREFIX)/lib/fastkex
+
+clean:
+	$(CARGO) clean
+	rm -rf bench/target fuzz/target matrix/target
