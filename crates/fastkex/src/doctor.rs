@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use crate::failure::{Failure, Outcome};
 use applications::Application;
+use cli::{Failure, Outcome};
 use finding::{Finding, Status};
 
 /// Say what is right and what is wrong, with the line to change

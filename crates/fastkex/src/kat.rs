@@ -11,7 +11,7 @@ use sntrup::{
     Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
 };
 
-use crate::failure::{Failure, Outcome};
+use cli::{Failure, Outcome};
 
 /// Sizes of the batches that a sequence of keys is drawn in.
 const BATCHES: [usize; 7] = [1, 2, 3, 31, 32, 33, 64];

@@ -14,8 +14,8 @@ use kex::TLS_GROUPS;
 use openssl_conf::{Addition, Base, Config, Interpretation, Release, compose, split_groups};
 use openssl_runtime::{Libraries, LibraryContext, SslContext};
 
-use crate::failure::{Failure, Outcome};
 use crate::module;
+use cli::{Failure, Outcome};
 
 /// The provider's name in configurations.
 pub(crate) const PROVIDER: &str = "fastkex";

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::kem::{KeyPair, Secrets};
 use crate::params::ParameterSet;
 use crate::product::{Coefficients, Transform, Workspace};
-use crate::recip::{r3_reciprocal, rq_reciprocal_of_triple};
+use crate::recip::{r3_invert, rq_invert_triple};
 use crate::{r3, short};
 
 /// Keys that share an inversion; more would only cost memory.
@@ -47,51 +47,77 @@ where
     R: TryCryptoRng + ?Sized,
 {
     for _ in 0..ATTEMPTS {
-        let secrets = (0..size).map(|_| draw(random)).collect::<Result<Vec<_>, _>>()?;
-        let space = &mut Workspace::new();
-        let g: Vec<_> = secrets.iter().map(|s| Transform::of(lanes, &s.g, space)).collect();
-        let f: Vec<_> = secrets.iter().map(|s| Transform::of(lanes, &s.f, space)).collect();
-        let first = &secrets[0];
-        let Some(g_inverses) = reciprocals::<P, L, Small>(lanes, &first.g, &g, space) else {
+        let mut secrets = vec![Secrets::zero(); size];
+        for secrets in &mut secrets {
+            draw(secrets, random)?;
+        }
+        let mut memory = Memory::boxed();
+        let Memory { f_inverse, h, result, space } = &mut *memory;
+
+        let mut inverses: Vec<_> = secrets.iter().map(|secrets| secrets.g.clone()).collect();
+        if !invert::<P, L, Small>(lanes, &mut inverses, space) {
             continue;
-        };
-        let Some(f_inverses) = reciprocals::<P, L, Large>(lanes, &first.f, &f, space) else {
+        }
+        let g_inverses = inverses;
+        let mut inverses: Vec<_> = secrets.iter().map(|secrets| secrets.f.clone()).collect();
+        if !invert::<P, L, Large>(lanes, &mut inverses, space) {
             continue;
-        };
+        }
         for (i, secrets) in secrets.iter().enumerate() {
-            let f_inverse = Transform::of(lanes, &f_inverses[i], space);
-            let h = Transform::product(lanes, &g[i], &f_inverse).polynomial(lanes, space);
-            keys.push(KeyPair::assemble(secrets, &g_inverses[i], &h));
+            f_inverse.set(lanes, &inverses[i], space);
+            h.set(lanes, &secrets.g, space);
+            h.multiply_by(lanes, f_inverse);
+            h.invert(lanes, result, space);
+            keys.push(KeyPair::assemble(secrets, &g_inverses[i], result));
         }
         return Ok(());
     }
     Err(Error::RandomSource)
 }
 
+/// What a batch works with, on the heap: some applications give their threads little stack.
+struct Memory<P: ParameterSet, L: Lanes> {
+    f_inverse: Transform<P, L>,
+    h: Transform<P, L>,
+    result: Coefficients<P, L::Word>,
+    space: Workspace<P, L::Word>,
+}
+
+impl<P: ParameterSet, L: Lanes> Memory<P, L> {
+    /// Not inlined, so that what passes over the stack is off it again when the work begins.
+    #[inline(never)]
+    fn boxed() -> Box<Self> {
+        Box::new(Memory {
+            f_inverse: Transform::zero(),
+            h: Transform::zero(),
+            result: Coefficients::zero(),
+            space: Workspace::new(),
+        })
+    }
+}
+
 /// Draws what one key pair is made of, in the specification's order.
-fn draw<P, R>(random: &mut R) -> Result<Secrets<P>, Error>
+fn draw<P, R>(secrets: &mut Secrets<P>, random: &mut R) -> Result<(), Error>
 where
     P: ParameterSet,
     R: TryCryptoRng + ?Sized,
 {
-    let g = loop {
-        let g = short::small::<P, R>(random)?;
-        if r3::is_invertible_by_small_factors(&g) {
-            break g;
+    loop {
+        short::small(&mut secrets.g, random)?;
+        if r3::is_invertible_by_small_factors(&secrets.g) {
+            break;
         }
-    };
-    let f = short::short(random)?;
-    let mut secrets = Secrets::new(f, g);
-    random.try_fill_bytes(secrets.rho_mut()).map_err(|_| Error::RandomSource)?;
-    Ok(secrets)
+    }
+    short::short(&mut secrets.f, random)?;
+    random.try_fill_bytes(secrets.rho.as_mut()).map_err(|_| Error::RandomSource)
 }
 
 /// The ring in which a batch is inverted.
 trait Ring<P: ParameterSet> {
     /// Brings a product from R/q into the ring.
     fn settle<L: Lanes<Word = i16>>(lanes: L, a: &mut Coefficients<P>);
-    /// The inverse, up to a fixed factor; `None` if there is none.
-    fn reciprocal<L: Lanes<Word = i16>>(lanes: L, a: &Coefficients<P>) -> Option<Coefficients<P>>;
+    /// Replaces an element by its inverse, up to a fixed factor, and says whether it has one.
+    fn reciprocal<L: Lanes<Word = i16>>(lanes: L, a: &mut Coefficients<P>) -> bool;
 }
 
 /// R/3.
@@ -102,8 +128,8 @@ impl<P: ParameterSet> Ring<P> for Small {
         lanes.run(r3::Reduce::<P, L>(a));
     }
 
-    fn reciprocal<L: Lanes<Word = i16>>(lanes: L, a: &Coefficients<P>) -> Option<Coefficients<P>> {
-        r3_reciprocal(lanes, a)
+    fn reciprocal<L: Lanes<Word = i16>>(lanes: L, a: &mut Coefficients<P>) -> bool {
+        r3_invert(lanes, a)
     }
 }
 
@@ -113,45 +139,73 @@ struct Large;
 impl<P: ParameterSet> Ring<P> for Large {
     fn settle<L: Lanes<Word = i16>>(_: L, _: &mut Coefficients<P>) {}
 
-    fn reciprocal<L: Lanes<Word = i16>>(lanes: L, a: &Coefficients<P>) -> Option<Coefficients<P>> {
-        Some(rq_reciprocal_of_triple(lanes, a))
+    fn reciprocal<L: Lanes<Word = i16>>(lanes: L, a: &mut Coefficients<P>) -> bool {
+        rq_invert_triple(lanes, a);
+        true
     }
 }
 
-/// The inverses of all `elements`, the first of them also given as a polynomial, or `None` if one has no inverse.
-fn reciprocals<P, L, R>(
-    lanes: L,
-    first: &Coefficients<P>,
-    elements: &[Transform<P, L>],
-    space: &mut Workspace<P>,
-) -> Option<Vec<Coefficients<P>>>
+/// Replaces all `elements` by their inverses, and says whether it could.
+fn invert<P, L, R>(lanes: L, elements: &mut [Coefficients<P>], space: &mut Workspace<P>) -> bool
 where
     P: ParameterSet,
     L: Lanes<Word = i16>,
     R: Ring<P>,
 {
-    let product = |a: &Transform<P, L>, b: &Transform<P, L>, space: &mut Workspace<P>| {
-        let mut c = Transform::product(lanes, a, b).polynomial(lanes, space);
-        R::settle(lanes, &mut c);
-        c
-    };
+    let n = elements.len();
+    let mut memory = Products::boxed(n);
+    let Products { factors, prefixes, product, total } = &mut *memory;
 
-    // prefixes[i] is the product of elements 0 ..= i.
-    let mut prefixes = vec![elements[0].clone()];
-    let mut total = first.clone();
-    for element in &elements[1..] {
-        total = product(&prefixes[prefixes.len() - 1], element, space);
-        prefixes.push(Transform::of(lanes, &total, space));
+    // Prefix i is the product of elements 0 ..= i.
+    for (factor, element) in factors.iter_mut().zip(elements.iter()) {
+        factor.set(lanes, element, space);
+    }
+    total.clone_from(&elements[0]);
+    prefixes[0].clone_from(&factors[0]);
+    for i in 1..n {
+        product.clone_from(&prefixes[i - 1]);
+        product.multiply_by(lanes, &factors[i]);
+        product.invert(lanes, total, space);
+        R::settle(lanes, total);
+        prefixes[i].set(lanes, total, space);
     }
 
-    let mut suffix = R::reciprocal(lanes, &total)?;
-    let mut inverses = Vec::with_capacity(elements.len());
-    for i in (1..elements.len()).rev() {
-        let transform = Transform::of(lanes, &suffix, space);
-        inverses.push(product(&prefixes[i - 1], &transform, space));
-        suffix = product(&elements[i], &transform, space);
+    // `total` is the inverse of prefix i.
+    if !R::reciprocal(lanes, total) {
+        return false;
     }
-    inverses.push(suffix);
-    inverses.reverse();
-    Some(inverses)
+    for i in (1..n).rev() {
+        let (before, rest) = prefixes.split_at_mut(i);
+        let (prefix, suffix) = (&mut before[i - 1], &mut rest[0]);
+        suffix.set(lanes, total, space);
+        factors[i].multiply_by(lanes, suffix);
+        factors[i].invert(lanes, total, space);
+        R::settle(lanes, total);
+        prefix.multiply_by(lanes, suffix);
+        prefix.invert(lanes, &mut elements[i], space);
+        R::settle(lanes, &mut elements[i]);
+    }
+    elements[0].clone_from(total);
+    true
+}
+
+/// The transforms of Montgomery's trick.
+struct Products<P: ParameterSet, L: Lanes> {
+    factors: Vec<Transform<P, L>>,
+    prefixes: Vec<Transform<P, L>>,
+    product: Transform<P, L>,
+    total: Coefficients<P, L::Word>,
+}
+
+impl<P: ParameterSet, L: Lanes> Products<P, L> {
+    /// As [`Memory::boxed`].
+    #[inline(never)]
+    fn boxed(n: usize) -> Box<Self> {
+        Box::new(Products {
+            factors: vec![Transform::zero(); n],
+            prefixes: vec![Transform::zero(); n],
+            product: Transform::zero(),
+            total: Coefficients::zero(),
+        })
+    }
 }

@@ -220,15 +220,13 @@ pub(crate) fn encode_rq<P: ParameterSet>(a: &Coefficients<P>, out: &mut [u8]) {
     wipe(&mut values);
 }
 
-/// Decodes an element of R/q from [`ParameterSet::PUBLIC_KEY_BYTES`] bytes.
-pub(crate) fn decode_rq<P: ParameterSet>(bytes: &[u8]) -> Coefficients<P> {
+/// Decodes an element of R/q into `a` from [`ParameterSet::PUBLIC_KEY_BYTES`] bytes.
+pub(crate) fn decode_rq<P: ParameterSet>(a: &mut Coefficients<P>, bytes: &[u8]) {
     let mut values = [0u16; MAX_VALUES];
     const { &Plans::<P>::RQ }.decode(bytes, &mut values);
-    let mut a = Coefficients::zero();
     for (x, &value) in a.as_mut_slice().iter_mut().zip(&values) {
         *x = value as i16 - Plans::<P>::OFFSET;
     }
-    a
 }
 
 /// Encodes a polynomial whose coefficients are multiples of 3 into [`ParameterSet::ROUNDED_BYTES`] bytes.
@@ -243,15 +241,13 @@ pub(crate) fn encode_rounded<P: ParameterSet>(a: &Coefficients<P>, out: &mut [u8
     wipe(&mut values);
 }
 
-/// Decodes a Rounded from [`ParameterSet::ROUNDED_BYTES`] bytes.
-pub(crate) fn decode_rounded<P: ParameterSet>(bytes: &[u8]) -> Coefficients<P> {
+/// Decodes a Rounded into `a` from [`ParameterSet::ROUNDED_BYTES`] bytes.
+pub(crate) fn decode_rounded<P: ParameterSet>(a: &mut Coefficients<P>, bytes: &[u8]) {
     let mut values = [0u16; MAX_VALUES];
     const { &Plans::<P>::ROUNDED }.decode(bytes, &mut values);
-    let mut a = Coefficients::zero();
     for (x, &value) in a.as_mut_slice().iter_mut().zip(&values) {
         *x = 3 * value as i16 - Plans::<P>::OFFSET;
     }
-    a
 }
 
 /// Encodes coefficients -1, 0, 1 into [`ParameterSet::SMALL_BYTES`] bytes, four a byte.
@@ -261,15 +257,13 @@ pub(crate) fn encode_small<P: ParameterSet>(a: &Coefficients<P>, out: &mut [u8])
     }
 }
 
-/// Decodes a Small from [`ParameterSet::SMALL_BYTES`] bytes.
-pub(crate) fn decode_small<P: ParameterSet>(bytes: &[u8]) -> Coefficients<P> {
-    let mut a = Coefficients::zero();
+/// Decodes a Small into `a` from [`ParameterSet::SMALL_BYTES`] bytes.
+pub(crate) fn decode_small<P: ParameterSet>(a: &mut Coefficients<P>, bytes: &[u8]) {
     for (four, &byte) in a.as_mut_slice().chunks_mut(4).zip(bytes) {
         for (i, x) in four.iter_mut().enumerate() {
             *x = i16::from(byte >> (2 * i) & 3) - 1;
         }
     }
-    a
 }
 
 /// Whether `bytes` is what [`encode_small`] gives for some Small. Takes the same time for all contents.

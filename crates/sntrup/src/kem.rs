@@ -14,7 +14,7 @@ use crate::encode::{
 use crate::error::{Error, What};
 use crate::hash::{Hash, Purpose, hash, session_hash};
 use crate::params::{Array, HASH_BYTES, ParameterSet};
-use crate::product::{Coefficients, Transform, Workspace, wipe};
+use crate::product::{Coefficients, Multiplier, wipe};
 use crate::rq::{Round, TripleToSmall};
 use crate::{batch, r3, short};
 
@@ -50,19 +50,16 @@ impl SharedSecret {
 }
 
 /// What a key pair is made of.
+#[derive(Clone)]
 pub(crate) struct Secrets<P: ParameterSet> {
     pub(crate) f: Coefficients<P>,
     pub(crate) g: Coefficients<P>,
-    rho: P::SmallBytes,
+    pub(crate) rho: P::SmallBytes,
 }
 
 impl<P: ParameterSet> Secrets<P> {
-    pub(crate) fn new(f: Coefficients<P>, g: Coefficients<P>) -> Self {
-        Secrets { f, g, rho: P::SmallBytes::filled(0) }
-    }
-
-    pub(crate) fn rho_mut(&mut self) -> &mut [u8] {
-        self.rho.as_mut()
+    pub(crate) fn zero() -> Self {
+        Secrets { f: Coefficients::zero(), g: Coefficients::zero(), rho: P::SmallBytes::filled(0) }
     }
 }
 
@@ -112,8 +109,10 @@ impl<P: ParameterSet> PublicKey<P> {
     /// same element of R/q.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let key = PublicKey::<P>(array::<P, _>("public key", bytes)?);
+        let mut element = Coefficients::<P>::zero();
+        decode_rq(&mut element, bytes);
         let mut again = P::PublicKeyBytes::filled(0);
-        encode_rq(&key.element(), again.as_mut());
+        encode_rq(&element, again.as_mut());
         if again != key.0 {
             return Err(Error::NotCanonical { what: what::<P>("public key") });
         }
@@ -125,10 +124,6 @@ impl<P: ParameterSet> PublicKey<P> {
         self.0.as_ref()
     }
 
-    fn element(&self) -> Coefficients<P> {
-        decode_rq(self.0.as_ref())
-    }
-
     /// Makes a shared secret and the ciphertext that tells the key's owner about it; draws 4p bytes in one call.
     ///
     /// # Errors
@@ -138,7 +133,8 @@ impl<P: ParameterSet> PublicKey<P> {
         backend: Backend,
         random: &mut R,
     ) -> Result<(Ciphertext<P>, SharedSecret), Error> {
-        let r = short::short(random)?;
+        let mut r = Coefficients::zero();
+        short::short(&mut r, random)?;
         Ok(backend.run(Encapsulate { key: self, r: &r }))
     }
 
@@ -148,7 +144,9 @@ impl<P: ParameterSet> PublicKey<P> {
         backend: Backend,
         random: &P::SampleBytes,
     ) -> (Ciphertext<P>, SharedSecret) {
-        backend.run(Encapsulate { key: self, r: &short::short_derand(random) })
+        let mut r = Coefficients::zero();
+        short::short_derand(&mut r, random);
+        backend.run(Encapsulate { key: self, r: &r })
     }
 }
 
@@ -263,7 +261,9 @@ impl<P: ParameterSet> SecretKey<P> {
         if !canonical {
             return Err(Error::NotCanonical { what });
         }
-        let weighs = weight_mismatch(&decode_small::<P>(parts.f)) == 0;
+        let mut f = Coefficients::<P>::zero();
+        decode_small(&mut f, parts.f);
+        let weighs = weight_mismatch(&f) == 0;
         let hashes = *hash(Purpose::PublicKey, &[parts.public_key]) == *parts.public_key_hash;
         if !(weighs && hashes) {
             return Err(Error::Inconsistent { what });
@@ -322,6 +322,8 @@ fn mask(difference: i16) -> i16 {
     (difference | difference.wrapping_neg()) >> 15
 }
 
+// Operations on lanes are not inlined: the memory of one is then off the stack while another runs.
+
 struct Generate<'a, P, R: ?Sized> {
     count: usize,
     random: &'a mut R,
@@ -331,23 +333,22 @@ struct Generate<'a, P, R: ?Sized> {
 impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for Generate<'_, P, R> {
     type Output = Result<Vec<KeyPair<P>>, Error>;
 
+    #[inline(never)]
     fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
         batch::key_pairs(lanes, self.count, self.random)
     }
 }
 
-/// The ciphertext of r under h, and the hash of r.
+/// The ciphertext of r under the public key in `h`, which is used up, and the hash of r.
 fn hide<P: ParameterSet, L: Lanes<Word = i16>>(
     lanes: L,
     r: &Coefficients<P>,
-    h: &Coefficients<P>,
+    h: &mut Coefficients<P>,
     public_key_hash: &[u8],
-    space: &mut Workspace<P>,
+    multiplier: &mut Multiplier<P, L>,
 ) -> (Ciphertext<P>, Hash) {
-    let r_transform = Transform::of(lanes, r, space);
-    let h_transform = Transform::of(lanes, h, space);
-    let mut c = Transform::product(lanes, &r_transform, &h_transform).polynomial(lanes, space);
-    lanes.run(Round::<P, L>(&mut c));
+    multiplier.multiply_by(lanes, h, r);
+    lanes.run(Round::<P, L>(h));
 
     let mut small = Zeroizing::new(SmallBytes::<P>(P::SmallBytes::filled(0)));
     encode_small(r, small.0.as_mut());
@@ -356,7 +357,7 @@ fn hide<P: ParameterSet, L: Lanes<Word = i16>>(
 
     let mut bytes = P::CiphertextBytes::filled(0);
     let (rounded, last) = bytes.as_mut().split_at_mut(P::ROUNDED_BYTES);
-    encode_rounded(&c, rounded);
+    encode_rounded(h, rounded);
     last.copy_from_slice(&*confirmation);
     (Ciphertext(bytes), r_hash)
 }
@@ -378,11 +379,13 @@ struct Encapsulate<'a, P: ParameterSet> {
 impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
     type Output = (Ciphertext<P>, SharedSecret);
 
+    #[inline(never)]
     fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
         let public_key_hash = hash(Purpose::PublicKey, &[self.key.as_bytes()]);
-        let space = &mut Workspace::new();
+        let mut h = Coefficients::zero();
+        decode_rq(&mut h, self.key.as_bytes());
         let (ciphertext, r_hash) =
-            hide(lanes, self.r, &self.key.element(), &*public_key_hash, space);
+            hide(lanes, self.r, &mut h, &*public_key_hash, &mut Multiplier::new());
         let secret = hash(Purpose::Session, &[&*r_hash, ciphertext.as_bytes()]);
         (ciphertext, SharedSecret(secret))
     }
@@ -396,19 +399,19 @@ struct Decapsulate<'a, P: ParameterSet> {
 impl<P: ParameterSet> Dispatch for Decapsulate<'_, P> {
     type Output = SharedSecret;
 
+    #[inline(never)]
     fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
         let parts = parts::<P>(self.key.as_bytes());
-        let space = &mut Workspace::new();
+        let multiplier = &mut Multiplier::<P, L>::new();
 
         // r = (3 f c mod q) / g mod 3
-        let f = Transform::of(lanes, &decode_small::<P>(parts.f), space);
-        let c = decode_rounded::<P>(&self.ciphertext.as_bytes()[..P::ROUNDED_BYTES]);
-        let c = Transform::of(lanes, &c, space);
-        let mut e = Transform::product(lanes, &f, &c).polynomial(lanes, space);
-        lanes.run(TripleToSmall::<P, L>(&mut e));
-        let e = Transform::of(lanes, &e, space);
-        let g_inverse = Transform::of(lanes, &decode_small::<P>(parts.g_inverse), space);
-        let mut r = Transform::product(lanes, &e, &g_inverse).polynomial(lanes, space);
+        let (mut r, mut factor) = (Coefficients::zero(), Coefficients::zero());
+        decode_rounded(&mut r, &self.ciphertext.as_bytes()[..P::ROUNDED_BYTES]);
+        decode_small(&mut factor, parts.f);
+        multiplier.multiply_by(lanes, &mut r, &factor);
+        lanes.run(TripleToSmall::<P, L>(&mut r));
+        decode_small(&mut factor, parts.g_inverse);
+        multiplier.multiply_by(lanes, &mut r, &factor);
         lanes.run(r3::Reduce::<P, L>(&mut r));
 
         // A wrong weight is replaced by a fixed Short, so that the comparison below rejects it.
@@ -418,8 +421,9 @@ impl<P: ParameterSet> Dispatch for Decapsulate<'_, P> {
             *x ^= wrong & (*x ^ fixed);
         }
 
-        let h = decode_rq::<P>(parts.public_key);
-        let (again, r_hash) = hide(lanes, &r, &h, parts.public_key_hash, space);
+        let h = &mut factor;
+        decode_rq(h, parts.public_key);
+        let (again, r_hash) = hide(lanes, &r, h, parts.public_key_hash, multiplier);
         let difference = again
             .as_bytes()
             .iter()
@@ -441,12 +445,14 @@ struct Check<'a, P: ParameterSet>(&'a SecretKey<P>);
 impl<P: ParameterSet> Dispatch for Check<'_, P> {
     type Output = Result<(), Error>;
 
+    #[inline(never)]
     fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
         let parts = parts::<P>(self.0.as_bytes());
-        let space = &mut Workspace::new();
-        let f = Transform::of(lanes, &decode_small::<P>(parts.f), space);
-        let h = Transform::of(lanes, &decode_rq::<P>(parts.public_key), space);
-        let product = Transform::product(lanes, &f, &h).polynomial(lanes, space);
+        let multiplier = &mut Multiplier::<P, L>::new();
+        let (mut product, mut factor) = (Coefficients::zero(), Coefficients::zero());
+        decode_rq(&mut product, parts.public_key);
+        decode_small(&mut factor, parts.f);
+        multiplier.multiply_by(lanes, &mut product, &factor);
         let third_is_small = {
             // 3 x is small if and only if x is 0 or plus or minus a third.
             let q = i32::from(P::Q);
@@ -455,14 +461,12 @@ impl<P: ParameterSet> Dispatch for Check<'_, P> {
                 bad | i32::from(triple > 1 && triple < q - 1)
             }) == 0
         };
-        let mut g = product;
-        lanes.run(TripleToSmall::<P, L>(&mut g));
-        let g = Transform::of(lanes, &g, space);
-        let g_inverse = Transform::of(lanes, &decode_small::<P>(parts.g_inverse), space);
-        let mut one = Transform::product(lanes, &g, &g_inverse).polynomial(lanes, space);
-        lanes.run(r3::Reduce::<P, L>(&mut one));
-        one.as_mut_slice()[0] -= 1;
-        let is_one = one.as_slice().iter().fold(0, |bits, &x| bits | x) == 0;
+        lanes.run(TripleToSmall::<P, L>(&mut product));
+        decode_small(&mut factor, parts.g_inverse);
+        multiplier.multiply_by(lanes, &mut product, &factor);
+        lanes.run(r3::Reduce::<P, L>(&mut product));
+        product.as_mut_slice()[0] -= 1;
+        let is_one = product.as_slice().iter().fold(0, |bits, &x| bits | x) == 0;
         if third_is_small && is_one {
             Ok(())
         } else {

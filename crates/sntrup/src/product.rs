@@ -41,9 +41,7 @@ pub(crate) struct Transform<P: ParameterSet, L: Lanes>(P::Wide<L::Word>, Phantom
 
 /// Memory that the kernels need between their steps.
 #[repr(C, align(64))]
-pub(crate) struct Workspace<P: ParameterSet, W: Word = i16> {
-    wide: [P::Wide<W>; 2],
-}
+pub(crate) struct Workspace<P: ParameterSet, W: Word = i16>(P::Wide<W>);
 
 /// Overwrites `elements` with zeros so that the compiler cannot leave it out.
 #[inline(always)]
@@ -86,34 +84,30 @@ impl<P: ParameterSet, L: Lanes> Transform<P, L> {
         Transform(P::Wide::filled(L::Word::default()), PhantomData)
     }
 
-    /// The transform of `a`.
-    pub(crate) fn of(
+    /// Becomes the transform of `a`.
+    pub(crate) fn set(
+        &mut self,
         lanes: L,
         a: &Coefficients<P, L::Word>,
         space: &mut Workspace<P, L::Word>,
-    ) -> Self {
-        let mut out = Self::zero();
-        lanes.run(Forward { out: &mut out, a, space });
-        out
+    ) {
+        lanes.run(Forward { out: self, a, space });
     }
 
-    /// The product of two transforms.
-    pub(crate) fn product(lanes: L, a: &Self, b: &Self) -> Self {
-        let mut out = Self::zero();
-        lanes.run(Base { out: &mut out, a, b });
-        out
+    /// Multiplies by another transform.
+    pub(crate) fn multiply_by(&mut self, lanes: L, b: &Self) {
+        lanes.run(Base { a: self, b });
     }
 
-    /// The polynomial whose transform this is, reduced to R/q.
-    pub(crate) fn polynomial(
-        &self,
+    /// Writes the polynomial whose transform this is, reduced to R/q, to `out`. The transform is used up.
+    pub(crate) fn invert(
+        &mut self,
         lanes: L,
+        out: &mut Coefficients<P, L::Word>,
         space: &mut Workspace<P, L::Word>,
-    ) -> Coefficients<P, L::Word> {
-        let mut out = Coefficients::zero();
+    ) {
         lanes.run(Inverse { a: self, space });
-        lanes.run(Fold { out: &mut out, space });
-        out
+        lanes.run(Fold { out, space });
     }
 }
 
@@ -125,15 +119,39 @@ impl<P: ParameterSet, L: Lanes> Drop for Transform<P, L> {
 
 impl<P: ParameterSet, W: Word> Workspace<P, W> {
     pub(crate) fn new() -> Self {
-        Workspace { wide: core::array::from_fn(|_| P::Wide::filled(W::default())) }
+        Workspace(P::Wide::filled(W::default()))
     }
 }
 
 impl<P: ParameterSet, W: Word> Drop for Workspace<P, W> {
     fn drop(&mut self) {
-        for part in &mut self.wide {
-            wipe(part.as_mut());
-        }
+        wipe(self.0.as_mut());
+    }
+}
+
+/// Multiplies polynomials, with all the memory that takes.
+pub(crate) struct Multiplier<P: ParameterSet, L: Lanes> {
+    a: Transform<P, L>,
+    b: Transform<P, L>,
+    space: Workspace<P, L::Word>,
+}
+
+impl<P: ParameterSet, L: Lanes> Multiplier<P, L> {
+    pub(crate) fn new() -> Self {
+        Multiplier { a: Transform::zero(), b: Transform::zero(), space: Workspace::new() }
+    }
+
+    /// Multiplies `a` by `b` in R/q.
+    pub(crate) fn multiply_by(
+        &mut self,
+        lanes: L,
+        a: &mut Coefficients<P, L::Word>,
+        b: &Coefficients<P, L::Word>,
+    ) {
+        self.a.set(lanes, a, &mut self.space);
+        self.b.set(lanes, b, &mut self.space);
+        self.a.multiply_by(lanes, &self.b);
+        self.a.invert(lanes, a, &mut self.space);
     }
 }
 
@@ -351,7 +369,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Forward<'_, P, L> {
         let tables = const { &Constants::<P>::TABLES };
         let out = self.out.0.as_mut();
         let a = self.a.0.as_ref();
-        let pairs = self.space.wide[0].as_mut();
+        let pairs = self.space.0.as_mut();
 
         // Neighbours in `pairs` are the same coefficient of blocks 2j and 2j + 1.
         for j in 0..4 {
@@ -418,10 +436,9 @@ fn load_rows<P: ParameterSet, L: Lanes>(
     rows
 }
 
-/// The product of two transforms: 96 products modulo x^m - d_i z^k.
+/// Multiplies the transform `a` by `b`: 96 products modulo x^m - d_i z^k.
 struct Base<'a, P: ParameterSet, L: Lanes> {
-    out: &'a mut Transform<P, L>,
-    a: &'a Transform<P, L>,
+    a: &'a mut Transform<P, L>,
     b: &'a Transform<P, L>,
 }
 
@@ -435,8 +452,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
 
         let tables = const { &Constants::<P>::TABLES };
         let half = Constants::<P>::HALF;
-        let (a, b) = (self.a.0.as_ref(), self.b.0.as_ref());
-        let out = self.out.0.as_mut();
+        let (a, b) = (self.a.0.as_mut(), self.b.0.as_ref());
         for group in 0..POINTS / L::PAIRS {
             for k in 0..ROWS {
                 let first = group * L::WORDS;
@@ -474,7 +490,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
                             if P::REDUCTIONS.after_base {
                                 x = lanes.barrett(x, P::MODULUS);
                             }
-                            lanes.store(&mut out[at::<P, L>(group, k, u + v)..], x);
+                            lanes.store(&mut a[at::<P, L>(group, k, u + v)..], x);
                         }
                     }
                 }
@@ -483,9 +499,9 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
     }
 }
 
-/// From a transform to the product's coefficients, in `space.wide[0]`.
+/// From a transform to the product's coefficients, in `space`; the transform's memory is used on the way.
 struct Inverse<'a, P: ParameterSet, L: Lanes> {
-    a: &'a Transform<P, L>,
+    a: &'a mut Transform<P, L>,
     space: &'a mut Workspace<P, L::Word>,
 }
 
@@ -496,9 +512,8 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Inverse<'_, P, L> {
     fn run(self, lanes: L) {
         let tables = const { &Constants::<P>::TABLES };
         let half = Constants::<P>::HALF;
-        let a = self.a.0.as_ref();
-        let [first, second] = &mut self.space.wide;
-        let (points, columns) = (first.as_mut(), second.as_mut());
+        let a = self.a.0.as_mut();
+        let points = self.space.0.as_mut();
 
         // `points`: for each coefficient of each row, the values at the 16 points.
         for group in 0..POINTS / L::PAIRS {
@@ -518,7 +533,8 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Inverse<'_, P, L> {
             }
         }
 
-        // `columns`: lane j is block j, two coefficients a pair.
+        // All of the transform is in `points` now. `columns`: lane j is block j, two coefficients a pair.
+        let columns = a;
         for r in 0..ROWS {
             for group in 0..POINTS / L::PAIRS {
                 let first = group * L::WORDS;
@@ -559,7 +575,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Inverse<'_, P, L> {
     }
 }
 
-/// Reduces the product in `space.wide[0]` modulo x^p - x - 1: c_i + c_{i+p} + c_{i+p-1}.
+/// Reduces the product in `space` modulo x^p - x - 1: c_i + c_{i+p} + c_{i+p-1}.
 struct Fold<'a, P: ParameterSet, W: Word> {
     out: &'a mut Coefficients<P, W>,
     space: &'a mut Workspace<P, W>,
@@ -570,7 +586,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Fold<'_, P, L::Word> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let product = self.space.wide[0].as_mut();
+        let product = self.space.0.as_mut();
         let out = self.out.0.as_mut();
         // From the top, so that c_{p-1}, which the first vector must not fold into c_0, can be cleared after its use.
         for index in (0..P::P.div_ceil(L::WORDS)).rev() {
@@ -618,10 +634,9 @@ mod tests {
         type Output = Coefficients<P>;
 
         fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Coefficients<P> {
-            let space = &mut Workspace::new();
-            let a = Transform::of(lanes, self.0, space);
-            let b = Transform::of(lanes, self.1, space);
-            Transform::product(lanes, &a, &b).polynomial(lanes, space)
+            let mut product = self.0.clone();
+            Multiplier::<P, L>::new().multiply_by(lanes, &mut product, self.1);
+            product
         }
     }
 

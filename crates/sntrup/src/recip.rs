@@ -4,28 +4,28 @@
 //! Polynomials are reversed on entry, so that a step divides by x instead of cutting the top. Control (`delta`, the decision to
 //! exchange) lives in lanes and masks like the data.
 
-use lanes::{Kernel, Lanes};
+use core::marker::PhantomData;
 
-use crate::params::{Array, ParameterSet};
+use lanes::{Kernel, Lanes, Word};
+
+use crate::params::ParameterSet;
 use crate::product::{Coefficients, wipe};
 use crate::r3::Planes;
 
 /// Words before the first coefficient: a vector may be written one word lower than it was read.
 const SLACK: usize = 32;
 
-/// 1 / (3 a) in R/q for `a` not zero, which is a field.
-pub(crate) fn rq_reciprocal_of_triple<P: ParameterSet, L: Lanes<Word = i16>>(
+/// Replaces `a`, not zero, by 1 / (3 a) in R/q, which is a field.
+pub(crate) fn rq_invert_triple<P: ParameterSet, L: Lanes<Word = i16>>(
     lanes: L,
-    a: &Coefficients<P>,
-) -> Coefficients<P> {
-    let mut state = RqState::new(a, const { Constants::<P>::THIRD });
+    a: &mut Coefficients<P>,
+) {
+    let mut state = RqState::<P, i16>::new(a, const { Constants::<P>::THIRD });
     lanes.run(RqDivisionSteps(&mut state));
-    let mut result = Coefficients::zero();
-    let v = &state.v.as_ref()[SLACK..SLACK + P::P];
-    for (x, &y) in result.as_mut_slice().iter_mut().zip(v.iter().rev()) {
+    let v = &state.v[SLACK..SLACK + P::P];
+    for (x, &y) in a.as_mut_slice().iter_mut().zip(v.iter().rev()) {
         *x = y;
     }
-    result
 }
 
 struct Constants<P>(P);
@@ -45,44 +45,42 @@ impl<P: ParameterSet> Constants<P> {
     };
 }
 
-struct RqState<P: ParameterSet, W: lanes::Word> {
-    f: P::Wide<W>,
-    g: P::Wide<W>,
-    v: P::Wide<W>,
-    r: P::Wide<W>,
+/// On the heap: some applications give their threads little stack. Each part has [`ParameterSet::WIDE`] words.
+struct RqState<P, W: Word> {
+    f: Vec<W>,
+    g: Vec<W>,
+    v: Vec<W>,
+    r: Vec<W>,
+    parameter_set: PhantomData<P>,
 }
 
 impl<P: ParameterSet> RqState<P, i16> {
     fn new(a: &Coefficients<P>, scale: i16) -> Self {
-        let mut state = RqState::<P, i16> {
-            f: P::Wide::filled(0),
-            g: P::Wide::filled(0),
-            v: P::Wide::filled(0),
-            r: P::Wide::filled(0),
-        };
-        let f = state.f.as_mut();
-        f[SLACK] = 1;
-        f[SLACK + P::P - 1] = -1;
-        f[SLACK + P::P] = -1;
-        let g = &mut state.g.as_mut()[SLACK..];
+        let part = || vec![0; P::WIDE];
+        let mut state =
+            RqState { f: part(), g: part(), v: part(), r: part(), parameter_set: PhantomData };
+        state.f[SLACK] = 1;
+        state.f[SLACK + P::P - 1] = -1;
+        state.f[SLACK + P::P] = -1;
+        let g = &mut state.g[SLACK..];
         for (x, &y) in g.iter_mut().zip(a.as_slice().iter().rev()) {
             *x = y;
         }
-        state.r.as_mut()[SLACK] = scale;
+        state.r[SLACK] = scale;
         state
     }
 }
 
-impl<P: ParameterSet, W: lanes::Word> Drop for RqState<P, W> {
+impl<P, W: Word> Drop for RqState<P, W> {
     fn drop(&mut self) {
         for part in [&mut self.f, &mut self.g, &mut self.v, &mut self.r] {
-            wipe(part.as_mut());
+            wipe(part);
         }
     }
 }
 
 /// Replaces v by its quotient with the constant that f ends as.
-struct RqDivisionSteps<'a, P: ParameterSet, W: lanes::Word>(&'a mut RqState<P, W>);
+struct RqDivisionSteps<'a, P, W: Word>(&'a mut RqState<P, W>);
 
 impl<P: ParameterSet, L: Lanes> Kernel<L> for RqDivisionSteps<'_, P, L::Word> {
     type Output = ();
@@ -90,10 +88,11 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for RqDivisionSteps<'_, P, L::Word> {
     #[inline(always)]
     fn run(self, lanes: L) {
         let q = P::MODULUS;
-        let f = self.0.f.as_mut();
-        let g = self.0.g.as_mut();
-        let v = self.0.v.as_mut();
-        let r = self.0.r.as_mut();
+        // Of known length, so that the bounds of every access below are.
+        let f = &mut self.0.f[..P::WIDE];
+        let g = &mut self.0.g[..P::WIDE];
+        let v = &mut self.0.v[..P::WIDE];
+        let r = &mut self.0.r[..P::WIDE];
         let one = lanes.splat(1);
         let mut delta = one;
         for step in 0..2 * P::P - 1 {
@@ -158,11 +157,12 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for RqDivisionSteps<'_, P, L::Word> {
     }
 }
 
-/// 1 / a in R/3, or `None` if `a` is not invertible, which is not secret.
-pub(crate) fn r3_reciprocal<P: ParameterSet, L: Lanes<Word = i16>>(
+/// Replaces `a` by 1 / a in R/3, and says whether it could: if not, which is not secret, `a` is left undefined.
+#[must_use]
+pub(crate) fn r3_invert<P: ParameterSet, L: Lanes<Word = i16>>(
     lanes: L,
-    a: &Coefficients<P>,
-) -> Option<Coefficients<P>> {
+    a: &mut Coefficients<P>,
+) -> bool {
     let mut f = Planes::<P>::zero();
     for (i, negative) in [(0, 0), (P::P - 1, 1), (P::P, 1)] {
         f.nonzero.as_mut()[i / 64] |= 1 << (i % 64);
@@ -174,11 +174,10 @@ pub(crate) fn r3_reciprocal<P: ParameterSet, L: Lanes<Word = i16>>(
         R3State { f, g: Planes::of(a.as_slice().iter().rev().copied()), v: Planes::zero(), r };
     let delta = lanes.run(R3DivisionSteps(&mut state));
     let sign = state.f.coefficient(0);
-    let mut result = Coefficients::zero();
-    for (i, x) in result.as_mut_slice().iter_mut().enumerate() {
+    for (i, x) in a.as_mut_slice().iter_mut().enumerate() {
         *x = sign * state.v.coefficient(P::P - 1 - i);
     }
-    (delta == 0).then_some(result)
+    delta == 0
 }
 
 struct R3State<P: ParameterSet> {
@@ -269,21 +268,19 @@ mod tests {
 
     use super::*;
     use crate::params::*;
-    use crate::product::{Transform, Workspace};
+    use crate::product::Multiplier;
     use crate::r3::{Reduce, is_invertible_by_small_factors};
 
-    /// a, and 3 times its claimed inverse times a, in R/q.
+    /// 3 times an element's claimed inverse times the element, in R/q.
     struct CheckLarge<'a, P: ParameterSet>(&'a Coefficients<P>);
 
     impl<P: ParameterSet> Dispatch for CheckLarge<'_, P> {
         type Output = Vec<i16>;
 
         fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Vec<i16> {
-            let inverse = rq_reciprocal_of_triple(lanes, self.0);
-            let space = &mut Workspace::new();
-            let a = Transform::of(lanes, self.0, space);
-            let b = Transform::of(lanes, &inverse, space);
-            let third = Transform::product(lanes, &a, &b).polynomial(lanes, space);
+            let mut third = self.0.clone();
+            rq_invert_triple(lanes, &mut third);
+            Multiplier::<P, L>::new().multiply_by(lanes, &mut third, self.0);
             let q = i32::from(P::Q);
             third.as_slice().iter().map(|&x| (3 * i32::from(x)).rem_euclid(q) as i16).collect()
         }
@@ -295,11 +292,11 @@ mod tests {
         type Output = Option<Vec<i16>>;
 
         fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Option<Vec<i16>> {
-            let inverse = r3_reciprocal(lanes, self.0)?;
-            let space = &mut Workspace::new();
-            let a = Transform::of(lanes, self.0, space);
-            let b = Transform::of(lanes, &inverse, space);
-            let mut one = Transform::product(lanes, &a, &b).polynomial(lanes, space);
+            let mut one = self.0.clone();
+            if !r3_invert(lanes, &mut one) {
+                return None;
+            }
+            Multiplier::<P, L>::new().multiply_by(lanes, &mut one, self.0);
             lanes.run(Reduce::<P, L>(&mut one));
             Some(one.as_slice().to_vec())
         }

@@ -9,47 +9,46 @@ use crate::product::{Coefficients, wipe};
 /// The largest p of all parameter sets.
 const MAX_P: usize = 1277;
 
-/// A Short drawn as one call of 4p bytes.
+/// Fills `sample` with a Short drawn as one call of 4p bytes.
 pub(crate) fn short<P: ParameterSet, R: TryCryptoRng + ?Sized>(
+    sample: &mut Coefficients<P>,
     random: &mut R,
-) -> Result<Coefficients<P>, Error> {
+) -> Result<(), Error> {
     let mut bytes = P::SampleBytes::filled(0);
     let drawn = random.try_fill_bytes(bytes.as_mut());
-    let sample = short_derand(&bytes);
+    short_derand(sample, &bytes);
     wipe(bytes.as_mut());
-    drawn.map(|()| sample).map_err(|_| Error::RandomSource)
+    drawn.map_err(|_| Error::RandomSource)
 }
 
-/// The Short of given random bytes: the low bits of the first w words are even, those of the others 1, and sorting on the
-/// high bits permutes them.
-pub(crate) fn short_derand<P: ParameterSet>(bytes: &P::SampleBytes) -> Coefficients<P> {
+/// Fills `sample` with the Short of given random bytes: the low bits of the first w words are even, those of the others 1, and
+/// sorting on the high bits permutes them.
+pub(crate) fn short_derand<P: ParameterSet>(sample: &mut Coefficients<P>, bytes: &P::SampleBytes) {
     let mut words = [0u32; MAX_P];
     for (i, (word, four)) in words.iter_mut().zip(bytes.as_ref().chunks_exact(4)).enumerate() {
         let random = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
         *word = if i < P::W { random & !1 } else { random & !3 | 1 };
     }
     sort(&mut words[..P::P]);
-    let mut sample = Coefficients::zero();
     for (x, word) in sample.as_mut_slice().iter_mut().zip(&words) {
         *x = (word & 3) as i16 - 1;
     }
     wipe(&mut words);
-    sample
 }
 
-/// A uniform Small drawn as one call of 4p bytes.
+/// Fills `sample` with a uniform Small drawn as one call of 4p bytes.
 pub(crate) fn small<P: ParameterSet, R: TryCryptoRng + ?Sized>(
+    sample: &mut Coefficients<P>,
     random: &mut R,
-) -> Result<Coefficients<P>, Error> {
+) -> Result<(), Error> {
     let mut bytes = P::SampleBytes::filled(0);
     let drawn = random.try_fill_bytes(bytes.as_mut());
-    let mut sample = Coefficients::zero();
     for (x, four) in sample.as_mut_slice().iter_mut().zip(bytes.as_ref().chunks_exact(4)) {
         let random = u32::from_le_bytes([four[0], four[1], four[2], four[3]]) & ((1 << 30) - 1);
         *x = ((random * 3) >> 30) as i16 - 1;
     }
     wipe(bytes.as_mut());
-    drawn.map(|()| sample).map_err(|_| Error::RandomSource)
+    drawn.map_err(|_| Error::RandomSource)
 }
 
 /// Sorts by a network whose comparisons do not depend on the data: Batcher's merge exchange (Knuth, volume 3,

@@ -1,0 +1,43 @@
+//! The groups that appear in the demonstration: ours, and those of OpenSSL's that they are compared with.
+
+use kex::TLS_GROUPS;
+
+/// A TLS group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Group {
+    pub(crate) name: &'static str,
+    pub(crate) code_point: u16,
+    /// Bytes of the client's key share.
+    pub(crate) client_bytes: usize,
+    /// Bytes of the server's key share.
+    pub(crate) server_bytes: usize,
+}
+
+/// RFC 8446, sections 4.2.7 and 4.2.8.2.
+const OPENSSLS: [Group; 2] = [
+    Group { name: "X25519", code_point: 0x001D, client_bytes: 32, server_bytes: 32 },
+    Group { name: "P-256", code_point: 0x0017, client_bytes: 65, server_bytes: 65 },
+];
+
+/// Our groups.
+pub(crate) fn ours() -> impl Iterator<Item = Group> {
+    TLS_GROUPS.iter().map(|group| Group {
+        name: group.name,
+        code_point: group.code_point,
+        client_bytes: group.public_key_bytes,
+        server_bytes: group.ciphertext_bytes,
+    })
+}
+
+/// The group called `name`.
+pub(crate) fn named(name: &str) -> Option<Group> {
+    ours().chain(OPENSSLS).find(|group| group.name.eq_ignore_ascii_case(name))
+}
+
+/// The name of the group with this code point, or the code point.
+pub(crate) fn name_of(code_point: u16) -> String {
+    ours()
+        .chain(OPENSSLS)
+        .find(|group| group.code_point == code_point)
+        .map_or_else(|| format!("{code_point:#06x}"), |group| group.name.into())
+}
