@@ -5,48 +5,56 @@ use sntrup::*;
 
 const STACK_BYTES: usize = 48 * 1024;
 
-fn on_little_stack<P: ParameterSet>() {
+/// Runs `operation` on such a thread. What it takes and gives is on the heap: the caller's stack is not in question.
+fn on_little_stack<T: Send>(operation: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+        thread.spawn_scoped(scope, operation).unwrap().join().unwrap()
+    })
+}
+
+fn check<P: ParameterSet>() {
     for backend in Backend::available() {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
-            let mut random = Drbg::new(&[1; 48]);
-            let mut keys = KeyPair::<P>::generate_batch(backend, 3, &mut random).unwrap();
-            let (public, secret) = keys.pop().unwrap().into_parts();
-            let public = PublicKey::<P>::from_bytes(public.as_bytes()).unwrap();
-            let secret = SecretKey::<P>::from_bytes(secret.as_bytes()).unwrap();
-            secret.check(backend).unwrap();
-            let (ciphertext, ours) = public.encapsulate(backend, &mut random).unwrap();
-            assert_eq!(secret.decapsulate(backend, &ciphertext).as_bytes(), ours.as_bytes());
+        let mut random = Box::new(Drbg::new(&[1; 48]));
+        let keys = on_little_stack(|| {
+            KeyPair::<P>::generate_batch(backend, 3, &mut *random).unwrap()
         });
-        thread.unwrap().join().unwrap();
+        let (public, secret) = keys.into_iter().next().unwrap().into_parts();
+        let public = on_little_stack(|| Box::new(PublicKey::<P>::from_bytes(public.as_bytes()).unwrap()));
+        let secret = on_little_stack(|| SecretKey::<P>::from_bytes(secret.as_bytes()).unwrap());
+        on_little_stack(|| secret.check(backend).unwrap());
+        let made = on_little_stack(|| Box::new(public.encapsulate(backend, &mut *random).unwrap()));
+        let theirs = on_little_stack(|| secret.decapsulate(backend, &made.0));
+        assert_eq!(theirs.as_bytes(), made.1.as_bytes());
     }
 }
 
 #[test]
 fn sntrup653() {
-    on_little_stack::<Sntrup653>();
+    check::<Sntrup653>();
 }
 
 #[test]
 fn sntrup761() {
-    on_little_stack::<Sntrup761>();
+    check::<Sntrup761>();
 }
 
 #[test]
 fn sntrup857() {
-    on_little_stack::<Sntrup857>();
+    check::<Sntrup857>();
 }
 
 #[test]
 fn sntrup953() {
-    on_little_stack::<Sntrup953>();
+    check::<Sntrup953>();
 }
 
 #[test]
 fn sntrup1013() {
-    on_little_stack::<Sntrup1013>();
+    check::<Sntrup1013>();
 }
 
 #[test]
 fn sntrup1277() {
-    on_little_stack::<Sntrup1277>();
+    check::<Sntrup1277>();
 }
