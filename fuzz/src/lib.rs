@@ -99,9 +99,8 @@ impl Tools {
         let mut params = [Param::octets_at(name, bytes.as_mut_ptr(), size), Param::END];
         let get = keymgmt::GET_PARAMS;
         // SAFETY: the functions are called as libcrypto does.
-        let ok = unsafe {
-            get.find(self.management.implementation).unwrap()(key, params.as_mut_ptr())
-        };
+        let ok =
+            unsafe { get.find(self.management.implementation).unwrap()(key, params.as_mut_ptr()) };
         assert_eq!(ok, 1);
         bytes
     }
@@ -111,8 +110,7 @@ impl Tools {
         let params = [Param::octets(names::ENCODED_PUBLIC_KEY, share), Param::END];
         let set = keymgmt::SET_PARAMS;
         // SAFETY: the functions are called as libcrypto does.
-        let ok =
-            unsafe { set.find(self.management.implementation).unwrap()(key, params.as_ptr()) };
+        let ok = unsafe { set.find(self.management.implementation).unwrap()(key, params.as_ptr()) };
         ok == 1
     }
 
@@ -138,8 +136,7 @@ impl Tools {
         // SAFETY: the functions are called as libcrypto does.
         let ok = unsafe {
             let operation = kem::NEWCTX.find(table).unwrap()(self.context);
-            let mut ok =
-                kem::ENCAPSULATE_INIT.find(table).unwrap()(operation, key, ptr::null());
+            let mut ok = kem::ENCAPSULATE_INIT.find(table).unwrap()(operation, key, ptr::null());
             if ok == 1 {
                 ok = kem::ENCAPSULATE.find(table).unwrap()(
                     operation,
@@ -162,8 +159,7 @@ impl Tools {
         // SAFETY: the functions are called as libcrypto does.
         let ok = unsafe {
             let operation = kem::NEWCTX.find(table).unwrap()(self.context);
-            let mut ok =
-                kem::DECAPSULATE_INIT.find(table).unwrap()(operation, key, ptr::null());
+            let mut ok = kem::DECAPSULATE_INIT.find(table).unwrap()(operation, key, ptr::null());
             if ok == 1 {
                 ok = kem::DECAPSULATE.find(table).unwrap()(
                     operation,
@@ -229,10 +225,9 @@ pub fn ciphertext(data: &[u8]) {
     with_tools(index, |tools| {
         // SAFETY: the provider is loaded.
         let key = unsafe { tools.generate(selection::ALL_PARAMETERS) };
-        assert!(tools.import(
-            key,
-            &[Param::octets(names::PRIVATE_KEY, &sample.secret), Param::END]
-        ));
+        assert!(
+            tools.import(key, &[Param::octets(names::PRIVATE_KEY, &sample.secret), Param::END])
+        );
         let shared = tools.decapsulate(key, &ciphertext);
         if let Some(shared) = &shared {
             assert_eq!(*shared == sample.shared, ciphertext == sample.ciphertext);

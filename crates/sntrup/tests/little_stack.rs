@@ -16,11 +16,11 @@ fn on_little_stack<T: Send>(operation: impl FnOnce() -> T + Send) -> T {
 fn check<P: ParameterSet>() {
     for backend in Backend::available() {
         let mut random = Box::new(Drbg::new(&[1; 48]));
-        let keys = on_little_stack(|| {
-            KeyPair::<P>::generate_batch(backend, 3, &mut *random).unwrap()
-        });
+        let keys =
+            on_little_stack(|| KeyPair::<P>::generate_batch(backend, 3, &mut *random).unwrap());
         let (public, secret) = keys.into_iter().next().unwrap().into_parts();
-        let public = on_little_stack(|| Box::new(PublicKey::<P>::from_bytes(public.as_bytes()).unwrap()));
+        let public =
+            on_little_stack(|| Box::new(PublicKey::<P>::from_bytes(public.as_bytes()).unwrap()));
         let secret = on_little_stack(|| SecretKey::<P>::from_bytes(secret.as_bytes()).unwrap());
         on_little_stack(|| secret.check(backend).unwrap());
         let made = on_little_stack(|| Box::new(public.encapsulate(backend, &mut *random).unwrap()));
