@@ -1,5 +1,7 @@
 use core::fmt;
 
+#[cfg(target_arch = "x86_64")]
+use crate::{Avx2, Avx512};
 use crate::{Lanes, Portable};
 
 /// Something to do on lanes that are chosen when the program runs.
@@ -17,11 +19,17 @@ pub trait Dispatch {
 pub enum Backend {
     /// Plain Rust.
     Portable(Portable),
+    /// AVX2.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    /// AVX-512.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
 }
 
 impl Backend {
     /// The names that [`Backend::named`] knows, slowest first.
-    pub const NAMES: &'static [&'static str] = &["portable"];
+    pub const NAMES: &'static [&'static str] = &["portable", "avx2", "avx512"];
 
     /// The backends of this machine, slowest first.
     pub fn available() -> impl Iterator<Item = Backend> {
@@ -30,7 +38,7 @@ impl Backend {
 
     /// The fastest backend of this machine.
     pub fn best() -> Backend {
-        Backend::Portable(Portable)
+        Self::available().last().unwrap_or(Backend::Portable(Portable))
     }
 
     /// The backend called `name`, one of [`Backend::NAMES`].
@@ -40,6 +48,12 @@ impl Backend {
     pub fn named(name: &str) -> Result<Backend, BackendError> {
         match name {
             "portable" => Ok(Backend::Portable(Portable)),
+            #[cfg(target_arch = "x86_64")]
+            "avx2" => Avx2::detect().map(Backend::Avx2).ok_or(BackendError::Missing("avx2")),
+            #[cfg(target_arch = "x86_64")]
+            "avx512" => {
+                Avx512::detect().map(Backend::Avx512).ok_or(BackendError::Missing("avx512"))
+            }
             _ => Err(BackendError::Unknown { name: name.into() }),
         }
     }
@@ -48,6 +62,10 @@ impl Backend {
     pub fn name(self) -> &'static str {
         match self {
             Backend::Portable(_) => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512(_) => "avx512",
         }
     }
 
@@ -56,6 +74,10 @@ impl Backend {
     pub fn run<D: Dispatch>(self, what: D) -> D::Output {
         match self {
             Backend::Portable(lanes) => what.on(lanes),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2(lanes) => what.on(lanes),
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512(lanes) => what.on(lanes),
         }
     }
 }
@@ -74,6 +96,8 @@ pub enum BackendError {
         /// The name asked for.
         name: String,
     },
+    /// This processor lacks the instructions.
+    Missing(&'static str),
 }
 
 impl fmt::Display for BackendError {
@@ -81,6 +105,11 @@ impl fmt::Display for BackendError {
         match self {
             BackendError::Unknown { name } => {
                 write!(f, "unknown backend '{name}': expected one of {}", Backend::NAMES.join(", "))
+            }
+            BackendError::Missing(name) => {
+                write!(f, "this processor has no {name}: expected one of ")?;
+                let names: Vec<_> = Backend::available().map(Backend::name).collect();
+                f.write_str(&names.join(", "))
             }
         }
     }

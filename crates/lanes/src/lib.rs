@@ -11,15 +11,26 @@
 //! Vectors hold *pairs*: `2 * PAIRS` words of 16 bits, of which each two neighbours share a 32-bit accumulator in
 //! [`Lanes::dot`].
 
-#![deny(unsafe_code)]
-
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod backend;
+#[cfg(target_arch = "x86_64")]
+pub mod clock;
 mod modulus;
 mod portable;
 
+#[cfg(target_arch = "x86_64")]
+pub use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub use avx512::Avx512;
 pub use backend::{Backend, BackendError, Dispatch};
 pub use modulus::Modulus;
 pub use portable::Portable;
+
+/// 2^15 / 3, rounded: the multiplier of the reduction modulo 3.
+const THIRD: i16 = (((1 << 15) + 1i32) / 3) as i16;
 
 mod sealed {
     pub trait Sealed {}
@@ -52,6 +63,8 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     type I16: Copy;
     /// A vector of `PAIRS` accumulators.
     type I32: Copy;
+    /// A vector of `PAIRS` unsigned integers, for sorting.
+    type U32: Copy;
 
     /// 32-bit accumulators in a vector; a divisor of 16.
     const PAIRS: usize;
@@ -102,6 +115,11 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn zero(self) -> Self::I32;
     /// `acc + a0 * b0 + a1 * b1` for each pair.
     fn dot(self, acc: Self::I32, a: Self::I16, b: Self::I16) -> Self::I32;
+    /// [`Lanes::dot`] with the first two words of `from` in every pair of the second factor.
+    #[inline(always)]
+    fn dot_broadcast(self, acc: Self::I32, a: Self::I16, from: &[Self::Word]) -> Self::I32 {
+        self.dot(acc, a, self.broadcast_pair(from))
+    }
     /// Pairs `(even / 2^16, odd / 2^16)` modulo q; absolute values at most `|x| / 2^16 + q / 2 + 1`.
     fn reduce(self, even: Self::I32, odd: Self::I32, q: Modulus) -> Self::I16;
 
@@ -113,6 +131,23 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn store_interleaved(self, to: &mut [Self::Word], a: Self::I16, b: Self::I16);
     /// The first words of all pairs to `first`, the second words to `second`: `PAIRS` words each.
     fn store_split(self, first: &mut [Self::Word], second: &mut [Self::Word], a: Self::I16);
+
+    /// Reads a vector of unsigned integers.
+    fn load_u32(self, from: &[u32]) -> Self::U32;
+    /// Writes a vector of unsigned integers.
+    fn store_u32(self, to: &mut [u32], v: Self::U32);
+    /// The smaller of each two.
+    fn min_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    /// The larger of each two.
+    fn max_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    /// The order of lanes reversed within groups of `group` lanes, a power of two and a public constant.
+    fn reverse_u32(self, a: Self::U32, group: usize) -> Self::U32;
+    /// Lane i exchanged with lane `i ^ distance`; `distance` is a power of two and a public constant.
+    fn swap_u32(self, a: Self::U32, distance: usize) -> Self::U32;
+    /// `b` in lanes whose number has the bit `bit`, a public constant, `a` in the others.
+    fn pick_u32(self, a: Self::U32, b: Self::U32, bit: usize) -> Self::U32;
+    /// Pairs of the two lowest bits of `a` and of `b`, each less one.
+    fn trits(self, a: Self::U32, b: Self::U32) -> Self::I16;
 
     /// Transposes `PAIRS` vectors of pairs: pair `j` of vector `i` of `from` goes to row `j`, pair `i` of `to`, whose rows
     /// are `stride` words apart.

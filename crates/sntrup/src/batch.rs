@@ -49,7 +49,7 @@ where
     for _ in 0..ATTEMPTS {
         let mut secrets = vec![Secrets::zero(); size];
         for secrets in &mut secrets {
-            draw(secrets, random)?;
+            draw(lanes, secrets, random)?;
         }
         let mut memory = Memory::boxed();
         let Memory { f_inverse, h, result, space } = &mut *memory;
@@ -70,20 +70,22 @@ where
             h.invert(lanes, result, space);
             keys.push(KeyPair::assemble(secrets, &g_inverses[i], result));
         }
+        let first = keys.len() - size;
+        KeyPair::add_hashes(lanes, &mut keys[first..]);
         return Ok(());
     }
     Err(Error::RandomSource)
 }
 
 /// What a batch works with, on the heap: some applications give their threads little stack.
-struct Memory<P: ParameterSet, L: Lanes> {
-    f_inverse: Transform<P, L>,
-    h: Transform<P, L>,
-    result: Coefficients<P, L::Word>,
-    space: Workspace<P, L::Word>,
+struct Memory<P: ParameterSet> {
+    f_inverse: Transform<P>,
+    h: Transform<P>,
+    result: Coefficients<P>,
+    space: Workspace<P>,
 }
 
-impl<P: ParameterSet, L: Lanes> Memory<P, L> {
+impl<P: ParameterSet> Memory<P> {
     /// Not inlined, so that what passes over the stack is off it again when the work begins.
     #[inline(never)]
     fn boxed() -> Box<Self> {
@@ -97,9 +99,10 @@ impl<P: ParameterSet, L: Lanes> Memory<P, L> {
 }
 
 /// Draws what one key pair is made of, in the specification's order.
-fn draw<P, R>(secrets: &mut Secrets<P>, random: &mut R) -> Result<(), Error>
+fn draw<P, L, R>(lanes: L, secrets: &mut Secrets<P>, random: &mut R) -> Result<(), Error>
 where
     P: ParameterSet,
+    L: Lanes<Word = i16>,
     R: TryCryptoRng + ?Sized,
 {
     loop {
@@ -108,7 +111,7 @@ where
             break;
         }
     }
-    short::short(&mut secrets.f, random)?;
+    short::short(lanes, &mut secrets.f, random)?;
     random.try_fill_bytes(secrets.rho.as_mut()).map_err(|_| Error::RandomSource)
 }
 
@@ -190,14 +193,14 @@ where
 }
 
 /// The transforms of Montgomery's trick.
-struct Products<P: ParameterSet, L: Lanes> {
-    factors: Vec<Transform<P, L>>,
-    prefixes: Vec<Transform<P, L>>,
-    product: Transform<P, L>,
-    total: Coefficients<P, L::Word>,
+struct Products<P: ParameterSet> {
+    factors: Vec<Transform<P>>,
+    prefixes: Vec<Transform<P>>,
+    product: Transform<P>,
+    total: Coefficients<P>,
 }
 
-impl<P: ParameterSet, L: Lanes> Products<P, L> {
+impl<P: ParameterSet> Products<P> {
     /// As [`Memory::boxed`].
     #[inline(never)]
     fn boxed(n: usize) -> Box<Self> {

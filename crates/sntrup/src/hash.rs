@@ -1,5 +1,6 @@
 //! The scheme's hashes: the first half of SHA-512, with a one-byte prefix (round-3 specification, section 4.2).
 
+use lanes::Lanes;
 use sha2::{Digest, Sha512};
 use zeroize::Zeroizing;
 
@@ -26,6 +27,11 @@ pub(crate) type Hash = Zeroizing<[u8; HASH_BYTES]>;
 /// The hash of the concatenation of `parts`.
 pub(crate) fn hash(purpose: Purpose, parts: &[&[u8]]) -> Hash {
     hash_prefixed(purpose as u8, parts)
+}
+
+/// The hashes of `messages`, all of the same length, in the same order.
+pub(crate) fn hash_all<L: Lanes>(_: L, purpose: Purpose, messages: &[&[u8]]) -> Vec<Hash> {
+    messages.iter().map(|message| hash(purpose, &[message])).collect()
 }
 
 /// The session key, or the rejection key where `rejected` is all ones; the prefix is a secret.

@@ -5,18 +5,16 @@ use core::fmt;
 
 use lanes::{Backend, Dispatch, Lanes};
 use rand_core::TryCryptoRng;
-use zeroize::{Zeroize, Zeroizing};
 
-use crate::encode::{
-    decode_rounded, decode_rq, decode_small, encode_rounded, encode_rq, encode_small,
-    is_canonical_small,
-};
+use crate::decapsulate::{self, ExpandedKey};
+use crate::encapsulate::PreparedEncapsulation;
+use crate::encode::{decode_rq, decode_small, encode_rq, encode_small, is_canonical_small};
 use crate::error::{Error, What};
-use crate::hash::{Hash, Purpose, hash, session_hash};
+use crate::hash::{Hash, Purpose, hash, hash_all};
 use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Multiplier, wipe};
-use crate::rq::{Round, TripleToSmall};
-use crate::{batch, r3, short};
+use crate::rq::TripleToSmall;
+use crate::{batch, r3};
 
 /// Bytes of a shared secret.
 pub const SHARED_SECRET_BYTES: usize = HASH_BYTES;
@@ -37,10 +35,10 @@ pub struct KeyPair<P: ParameterSet> {
 
 /// A ciphertext: Rounded and the confirmation hash. Any bytes of the right length; a wrong one is rejected implicitly.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Ciphertext<P: ParameterSet>(P::CiphertextBytes);
+pub struct Ciphertext<P: ParameterSet>(pub(crate) P::CiphertextBytes);
 
 /// A shared secret of [`SHARED_SECRET_BYTES`], erased on drop.
-pub struct SharedSecret(Hash);
+pub struct SharedSecret(pub(crate) Hash);
 
 impl SharedSecret {
     /// Its bytes.
@@ -70,20 +68,34 @@ impl<P: ParameterSet> Drop for Secrets<P> {
 }
 
 /// The pieces of a secret key's bytes.
-struct Parts<'a> {
-    f: &'a [u8],
-    g_inverse: &'a [u8],
-    public_key: &'a [u8],
-    rho: &'a [u8],
-    public_key_hash: &'a [u8],
+pub(crate) struct Parts<B> {
+    pub(crate) f: B,
+    pub(crate) g_inverse: B,
+    pub(crate) public_key: B,
+    pub(crate) rho: B,
+    pub(crate) public_key_hash: B,
 }
 
-fn parts<P: ParameterSet>(bytes: &[u8]) -> Parts<'_> {
+fn parts<P: ParameterSet>(bytes: &[u8]) -> Parts<&[u8]> {
     let (f, rest) = bytes.split_at(P::SMALL_BYTES);
     let (g_inverse, rest) = rest.split_at(P::SMALL_BYTES);
     let (public_key, rest) = rest.split_at(P::PUBLIC_KEY_BYTES);
     let (rho, public_key_hash) = rest.split_at(P::SMALL_BYTES);
     Parts { f, g_inverse, public_key, rho, public_key_hash }
+}
+
+fn parts_mut<P: ParameterSet>(bytes: &mut [u8]) -> Parts<&mut [u8]> {
+    let (f, rest) = bytes.split_at_mut(P::SMALL_BYTES);
+    let (g_inverse, rest) = rest.split_at_mut(P::SMALL_BYTES);
+    let (public_key, rest) = rest.split_at_mut(P::PUBLIC_KEY_BYTES);
+    let (rho, public_key_hash) = rest.split_at_mut(P::SMALL_BYTES);
+    Parts { f, g_inverse, public_key, rho, public_key_hash }
+}
+
+impl<P: ParameterSet> SecretKey<P> {
+    pub(crate) fn parts(&self) -> Parts<&[u8]> {
+        parts::<P>(self.as_bytes())
+    }
 }
 
 /// Copies `bytes` into an array, or says what is wrong with their length.
@@ -133,9 +145,7 @@ impl<P: ParameterSet> PublicKey<P> {
         backend: Backend,
         random: &mut R,
     ) -> Result<(Ciphertext<P>, SharedSecret), Error> {
-        let mut r = Coefficients::zero();
-        short::short(&mut r, random)?;
-        Ok(backend.run(Encapsulate { key: self, r: &r }))
+        Ok(PreparedEncapsulation::generate(backend, random)?.encapsulate(self))
     }
 
     /// [`PublicKey::encapsulate`] with the random bytes given.
@@ -144,9 +154,7 @@ impl<P: ParameterSet> PublicKey<P> {
         backend: Backend,
         random: &P::SampleBytes,
     ) -> (Ciphertext<P>, SharedSecret) {
-        let mut r = Coefficients::zero();
-        short::short_derand(&mut r, random);
-        backend.run(Encapsulate { key: self, r: &r })
+        PreparedEncapsulation::generate_derand(backend, random).encapsulate(self)
     }
 }
 
@@ -218,6 +226,7 @@ impl<P: ParameterSet> KeyPair<P> {
         self.secret.decapsulate(backend, ciphertext)
     }
 
+    /// A pair that lacks the public key's hash.
     pub(crate) fn assemble(
         secrets: &Secrets<P>,
         g_inverse: &Coefficients<P>,
@@ -226,16 +235,22 @@ impl<P: ParameterSet> KeyPair<P> {
         let mut public = P::PublicKeyBytes::filled(0);
         encode_rq(h, public.as_mut());
         let mut bytes = Box::new(P::SecretKeyBytes::filled(0));
-        let (f_bytes, rest) = (*bytes).as_mut().split_at_mut(P::SMALL_BYTES);
-        let (g_inverse_bytes, rest) = rest.split_at_mut(P::SMALL_BYTES);
-        let (public_bytes, rest) = rest.split_at_mut(P::PUBLIC_KEY_BYTES);
-        let (rho_bytes, hash_bytes) = rest.split_at_mut(P::SMALL_BYTES);
-        encode_small(&secrets.f, f_bytes);
-        encode_small(g_inverse, g_inverse_bytes);
-        public_bytes.copy_from_slice(public.as_ref());
-        rho_bytes.copy_from_slice(secrets.rho.as_ref());
-        hash_bytes.copy_from_slice(&*hash(Purpose::PublicKey, &[public.as_ref()]));
+        let parts = parts_mut::<P>((*bytes).as_mut());
+        encode_small(&secrets.f, parts.f);
+        encode_small(g_inverse, parts.g_inverse);
+        parts.public_key.copy_from_slice(public.as_ref());
+        parts.rho.copy_from_slice(secrets.rho.as_ref());
         KeyPair { public: PublicKey(public), secret: SecretKey(bytes) }
+    }
+
+    /// Completes pairs with their public keys' hashes.
+    pub(crate) fn add_hashes<L: Lanes>(lanes: L, keys: &mut [Self]) {
+        let publics: Vec<_> = keys.iter().map(|key| key.public.as_bytes()).collect();
+        let hashes = hash_all(lanes, Purpose::PublicKey, &publics);
+        for (key, hash) in keys.iter_mut().zip(&hashes) {
+            let parts = parts_mut::<P>((*key.secret.0).as_mut());
+            parts.public_key_hash.copy_from_slice(&**hash);
+        }
     }
 }
 
@@ -286,7 +301,12 @@ impl<P: ParameterSet> SecretKey<P> {
     /// The shared secret of `ciphertext`, or, in the same time, one that nobody else can know if the ciphertext was not made by
     /// [`PublicKey::encapsulate`] for this key.
     pub fn decapsulate(&self, backend: Backend, ciphertext: &Ciphertext<P>) -> SharedSecret {
-        backend.run(Decapsulate { key: self, ciphertext })
+        decapsulate::once(backend, self, ciphertext)
+    }
+
+    /// Prepares for many decapsulations.
+    pub fn expand(&self, backend: Backend) -> ExpandedKey<P> {
+        ExpandedKey::new(backend, self.clone())
     }
 
     /// Whether f, 1/g and the public key belong together: 3 f h is small, and is g.
@@ -313,12 +333,12 @@ impl<P: ParameterSet> Drop for SecretKey<P> {
 impl<P: ParameterSet> zeroize::ZeroizeOnDrop for SecretKey<P> {}
 
 /// Zero if a small polynomial has weight w, else not.
-fn weight_mismatch<P: ParameterSet>(a: &Coefficients<P>) -> i16 {
+pub(crate) fn weight_mismatch<P: ParameterSet>(a: &Coefficients<P>) -> i16 {
     a.as_slice().iter().fold(0, |weight, &x| weight + (x & 1)) - P::W as i16
 }
 
 /// All ones if `difference` is not zero, else zero.
-fn mask(difference: i16) -> i16 {
+pub(crate) fn mask(difference: i16) -> i16 {
     (difference | difference.wrapping_neg()) >> 15
 }
 
@@ -339,107 +359,6 @@ impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for Generate<'_, P, R> 
     }
 }
 
-/// The ciphertext of r under the public key in `h`, which is used up, and the hash of r.
-fn hide<P: ParameterSet, L: Lanes<Word = i16>>(
-    lanes: L,
-    r: &Coefficients<P>,
-    h: &mut Coefficients<P>,
-    public_key_hash: &[u8],
-    multiplier: &mut Multiplier<P, L>,
-) -> (Ciphertext<P>, Hash) {
-    multiplier.multiply_by(lanes, h, r);
-    lanes.run(Round::<P, L>(h));
-
-    let mut small = Zeroizing::new(SmallBytes::<P>(P::SmallBytes::filled(0)));
-    encode_small(r, small.0.as_mut());
-    let r_hash = hash(Purpose::Small, &[small.0.as_ref()]);
-    let confirmation = hash(Purpose::Confirmation, &[&*r_hash, public_key_hash]);
-
-    let mut bytes = P::CiphertextBytes::filled(0);
-    let (rounded, last) = bytes.as_mut().split_at_mut(P::ROUNDED_BYTES);
-    encode_rounded(h, rounded);
-    last.copy_from_slice(&*confirmation);
-    (Ciphertext(bytes), r_hash)
-}
-
-/// An encoded secret Small.
-struct SmallBytes<P: ParameterSet>(P::SmallBytes);
-
-impl<P: ParameterSet> Zeroize for SmallBytes<P> {
-    fn zeroize(&mut self) {
-        wipe(self.0.as_mut());
-    }
-}
-
-struct Encapsulate<'a, P: ParameterSet> {
-    key: &'a PublicKey<P>,
-    r: &'a Coefficients<P>,
-}
-
-impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
-    type Output = (Ciphertext<P>, SharedSecret);
-
-    #[inline(never)]
-    fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
-        let public_key_hash = hash(Purpose::PublicKey, &[self.key.as_bytes()]);
-        let mut h = Coefficients::zero();
-        decode_rq(&mut h, self.key.as_bytes());
-        let (ciphertext, r_hash) =
-            hide(lanes, self.r, &mut h, &*public_key_hash, &mut Multiplier::new());
-        let secret = hash(Purpose::Session, &[&*r_hash, ciphertext.as_bytes()]);
-        (ciphertext, SharedSecret(secret))
-    }
-}
-
-struct Decapsulate<'a, P: ParameterSet> {
-    key: &'a SecretKey<P>,
-    ciphertext: &'a Ciphertext<P>,
-}
-
-impl<P: ParameterSet> Dispatch for Decapsulate<'_, P> {
-    type Output = SharedSecret;
-
-    #[inline(never)]
-    fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
-        let parts = parts::<P>(self.key.as_bytes());
-        let multiplier = &mut Multiplier::<P, L>::new();
-
-        // r = (3 f c mod q) / g mod 3
-        let (mut r, mut factor) = (Coefficients::zero(), Coefficients::zero());
-        decode_rounded(&mut r, &self.ciphertext.as_bytes()[..P::ROUNDED_BYTES]);
-        decode_small(&mut factor, parts.f);
-        multiplier.multiply_by(lanes, &mut r, &factor);
-        lanes.run(TripleToSmall::<P, L>(&mut r));
-        decode_small(&mut factor, parts.g_inverse);
-        multiplier.multiply_by(lanes, &mut r, &factor);
-        lanes.run(r3::Reduce::<P, L>(&mut r));
-
-        // A wrong weight is replaced by a fixed Short, so that the comparison below rejects it.
-        let wrong = mask(weight_mismatch(&r));
-        for (i, x) in r.as_mut_slice().iter_mut().enumerate() {
-            let fixed = i16::from(i < P::W);
-            *x ^= wrong & (*x ^ fixed);
-        }
-
-        let h = &mut factor;
-        decode_rq(h, parts.public_key);
-        let (again, r_hash) = hide(lanes, &r, h, parts.public_key_hash, multiplier);
-        let difference = again
-            .as_bytes()
-            .iter()
-            .zip(self.ciphertext.as_bytes())
-            .fold(0, |bits, (a, b)| bits | (a ^ b));
-        let rejected = mask(difference.into()) as u8;
-
-        let mut preimage = Zeroizing::new([0; HASH_BYTES]);
-        let rho_hash = hash(Purpose::Small, &[parts.rho]);
-        for (i, x) in preimage.iter_mut().enumerate() {
-            *x = r_hash[i] ^ (rejected & (r_hash[i] ^ rho_hash[i]));
-        }
-        SharedSecret(session_hash(rejected, &[&*preimage, self.ciphertext.as_bytes()]))
-    }
-}
-
 struct Check<'a, P: ParameterSet>(&'a SecretKey<P>);
 
 impl<P: ParameterSet> Dispatch for Check<'_, P> {
@@ -448,7 +367,7 @@ impl<P: ParameterSet> Dispatch for Check<'_, P> {
     #[inline(never)]
     fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
         let parts = parts::<P>(self.0.as_bytes());
-        let multiplier = &mut Multiplier::<P, L>::new();
+        let multiplier = &mut Multiplier::<P>::new();
         let (mut product, mut factor) = (Coefficients::zero(), Coefficients::zero());
         decode_rq(&mut product, parts.public_key);
         decode_small(&mut factor, parts.f);

@@ -21,6 +21,8 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod decapsulate;
+mod encapsulate;
 mod encode;
 mod error;
 mod hash;
@@ -32,6 +34,8 @@ mod recip;
 mod rq;
 mod short;
 
+pub use decapsulate::ExpandedKey;
+pub use encapsulate::PreparedEncapsulation;
 pub use error::{Error, What};
 pub use kem::{Ciphertext, KeyPair, PublicKey, SHARED_SECRET_BYTES, SecretKey, SharedSecret};
 pub use lanes::{Backend, BackendError};

@@ -46,6 +46,8 @@ pub trait ParameterSet:
     const W: usize;
     /// Length of the base products: the multiplier works modulo 96 factors of degree `M`.
     const M: usize;
+    /// Rows of sixteen lanes in which p integers are sorted: an odd number of at most 7, times a power of two.
+    const SORT_ROWS: usize;
     /// Which optional reductions the multiplier needs for this q and M.
     const REDUCTIONS: Reductions;
     /// The irreducible factors of x^p - x - 1 modulo 3 of degree 50 and less, constant coefficient first.
@@ -81,6 +83,8 @@ pub trait ParameterSet:
     type Padded<E: Word>: Array<E>;
     /// [`Self::WIDE`] elements.
     type Wide<E: Word>: Array<E>;
+    /// `16 * SORT_ROWS` elements.
+    type Sorted<E: Element>: Array<E>;
     /// [`Self::PLANE_WORDS`] words.
     type Plane: Array<u64>;
     /// [`Self::SAMPLE_BYTES`] bytes.
@@ -174,7 +178,7 @@ const fn residue_forms<const FORMS: usize, const WORDS: usize>(
 }
 
 macro_rules! parameter_sets {
-    ($($type:ident $name:literal p $p:literal q $q:literal w $w:literal m $m:literal $reductions:ident
+    ($($type:ident $name:literal p $p:literal q $q:literal w $w:literal m $m:literal rows $rows:literal $reductions:ident
        [$($factor:literal),*];)*) => {$(
         #[doc = concat!("Streamlined NTRU Prime with p = ", $p, ", q = ", $q, ", w = ", $w, ".")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +192,7 @@ macro_rules! parameter_sets {
             const Q: i16 = $q;
             const W: usize = $w;
             const M: usize = $m;
+            const SORT_ROWS: usize = $rows;
             const REDUCTIONS: Reductions = Reductions::$reductions;
             const SMALL_FACTORS: &'static [&'static str] = &[$($factor),*];
             const RESIDUE_FORMS: &'static [[Self::Plane; 2]] =
@@ -198,6 +203,7 @@ macro_rules! parameter_sets {
 
             type Padded<E: Word> = [E; Self::PADDED];
             type Wide<E: Word> = [E; Self::WIDE];
+            type Sorted<E: Element> = [E; 16 * Self::SORT_ROWS];
             type Plane = [u64; Self::PLANE_WORDS];
             type SampleBytes = [u8; Self::SAMPLE_BYTES];
             type SmallBytes = [u8; Self::SMALL_BYTES];
@@ -209,17 +215,17 @@ macro_rules! parameter_sets {
 }
 
 parameter_sets! {
-    Sntrup653 "sntrup653" p 653 q 4621 w 288 m 14 NONE
+    Sntrup653 "sntrup653" p 653 q 4621 w 288 m 14 rows 48 NONE
         ["--0+", "+0-0-000+000+-+0+", "-+00-0+0+++-0+0+0-0-0+++"];
-    Sntrup761 "sntrup761" p 761 q 4591 w 286 m 16 NONE
+    Sntrup761 "sntrup761" p 761 q 4591 w 286 m 16 rows 48 NONE
         ["--0---+-+-0-++++-0++"];
-    Sntrup857 "sntrup857" p 857 q 5167 w 322 m 18 BASE
+    Sntrup857 "sntrup857" p 857 q 5167 w 322 m 18 rows 56 BASE
         ["+00+-000+++-0-+--00++0+-0+"];
-    Sntrup953 "sntrup953" p 953 q 6343 w 396 m 20 BASE
+    Sntrup953 "sntrup953" p 953 q 6343 w 396 m 20 rows 64 BASE
         ["+0-+0+", "++--+-0+0+-+", "+++-+-0-0++0-++++0++++++++"];
-    Sntrup1013 "sntrup1013" p 1013 q 7177 w 448 m 22 BASE
+    Sntrup1013 "sntrup1013" p 1013 q 7177 w 448 m 22 rows 64 BASE
         ["-+00+", "-+++-+00-+-0-000000+0+", "+0-+-0-0+--+++00+-0+--++",
          "+0---+0-000+0+++-++0+0-0+---0+00-00-00++"];
-    Sntrup1277 "sntrup1277" p 1277 q 7879 w 492 m 28 ALL
+    Sntrup1277 "sntrup1277" p 1277 q 7879 w 492 m 28 rows 80 ALL
         ["--0+", "-00++", "-+---00+", "+++-00+0+"];
 }

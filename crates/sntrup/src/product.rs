@@ -34,10 +34,10 @@ const MAX_HALF: usize = 14;
 #[repr(C, align(64))]
 pub(crate) struct Coefficients<P: ParameterSet, W: Word = i16>(pub(crate) P::Padded<W>);
 
-/// A polynomial's residues, in the order of the lanes that made them.
+/// A polynomial's residues, in the order of the lanes that made them: of no use to other lanes.
 #[derive(Clone)]
 #[repr(C, align(64))]
-pub(crate) struct Transform<P: ParameterSet, L: Lanes>(P::Wide<L::Word>, PhantomData<L>);
+pub(crate) struct Transform<P: ParameterSet, W: Word = i16>(P::Wide<W>);
 
 /// Memory that the kernels need between their steps.
 #[repr(C, align(64))]
@@ -79,39 +79,39 @@ impl<P: ParameterSet, W: Word> Drop for Coefficients<P, W> {
     }
 }
 
-impl<P: ParameterSet, L: Lanes> Transform<P, L> {
+impl<P: ParameterSet, W: Word> Transform<P, W> {
     pub(crate) fn zero() -> Self {
-        Transform(P::Wide::filled(L::Word::default()), PhantomData)
+        Transform(P::Wide::filled(W::default()))
     }
 
     /// Becomes the transform of `a`.
-    pub(crate) fn set(
+    pub(crate) fn set<L: Lanes<Word = W>>(
         &mut self,
         lanes: L,
-        a: &Coefficients<P, L::Word>,
-        space: &mut Workspace<P, L::Word>,
+        a: &Coefficients<P, W>,
+        space: &mut Workspace<P, W>,
     ) {
         lanes.run(Forward { out: self, a, space });
     }
 
     /// Multiplies by another transform.
-    pub(crate) fn multiply_by(&mut self, lanes: L, b: &Self) {
+    pub(crate) fn multiply_by<L: Lanes<Word = W>>(&mut self, lanes: L, b: &Self) {
         lanes.run(Base { a: self, b });
     }
 
     /// Writes the polynomial whose transform this is, reduced to R/q, to `out`. The transform is used up.
-    pub(crate) fn invert(
+    pub(crate) fn invert<L: Lanes<Word = W>>(
         &mut self,
         lanes: L,
-        out: &mut Coefficients<P, L::Word>,
-        space: &mut Workspace<P, L::Word>,
+        out: &mut Coefficients<P, W>,
+        space: &mut Workspace<P, W>,
     ) {
         lanes.run(Inverse { a: self, space });
         lanes.run(Fold { out, space });
     }
 }
 
-impl<P: ParameterSet, L: Lanes> Drop for Transform<P, L> {
+impl<P: ParameterSet, W: Word> Drop for Transform<P, W> {
     fn drop(&mut self) {
         wipe(self.0.as_mut());
     }
@@ -130,26 +130,26 @@ impl<P: ParameterSet, W: Word> Drop for Workspace<P, W> {
 }
 
 /// Multiplies polynomials, with all the memory that takes.
-pub(crate) struct Multiplier<P: ParameterSet, L: Lanes> {
-    a: Transform<P, L>,
-    b: Transform<P, L>,
-    space: Workspace<P, L::Word>,
+pub(crate) struct Multiplier<P: ParameterSet, W: Word = i16> {
+    a: Transform<P, W>,
+    b: Transform<P, W>,
+    space: Workspace<P, W>,
 }
 
-impl<P: ParameterSet, L: Lanes> Multiplier<P, L> {
+impl<P: ParameterSet, W: Word> Multiplier<P, W> {
     pub(crate) fn new() -> Self {
         Multiplier { a: Transform::zero(), b: Transform::zero(), space: Workspace::new() }
     }
 
     /// Multiplies `a` by `b` in R/q.
-    pub(crate) fn multiply_by(
+    pub(crate) fn multiply_by<L: Lanes<Word = W>>(
         &mut self,
         lanes: L,
-        a: &mut Coefficients<P, L::Word>,
-        b: &Coefficients<P, L::Word>,
+        a: &mut Coefficients<P, W>,
+        b: &Coefficients<P, W>,
     ) {
-        self.a.set(lanes, a, &mut self.space);
         self.b.set(lanes, b, &mut self.space);
+        self.a.set(lanes, a, &mut self.space);
         self.a.multiply_by(lanes, &self.b);
         self.a.invert(lanes, a, &mut self.space);
     }
@@ -356,7 +356,7 @@ fn dft<P: ParameterSet, L: Lanes>(lanes: L, rows: [L::I16; 6], inverse: bool) ->
 
 /// The transform of a polynomial.
 struct Forward<'a, P: ParameterSet, L: Lanes> {
-    out: &'a mut Transform<P, L>,
+    out: &'a mut Transform<P, L::Word>,
     a: &'a Coefficients<P, L::Word>,
     space: &'a mut Workspace<P, L::Word>,
 }
@@ -396,8 +396,8 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Forward<'_, P, L> {
                     let mut halves = [lanes.zero(); 2];
                     for (half, acc) in halves.iter_mut().enumerate() {
                         for (j, column) in matrix.iter().enumerate() {
-                            let x = lanes.broadcast_pair(&pairs[2 * j * P::BLOCK + t + 2 * half..]);
-                            *acc = lanes.dot(*acc, *column, x);
+                            let pair = &pairs[2 * j * P::BLOCK + t + 2 * half..];
+                            *acc = lanes.dot_broadcast(*acc, *column, pair);
                         }
                     }
                     let mut row = lanes.reduce(halves[0], halves[1], P::MODULUS);
@@ -438,8 +438,8 @@ fn load_rows<P: ParameterSet, L: Lanes>(
 
 /// Multiplies the transform `a` by `b`: 96 products modulo x^m - d_i z^k.
 struct Base<'a, P: ParameterSet, L: Lanes> {
-    a: &'a mut Transform<P, L>,
-    b: &'a Transform<P, L>,
+    a: &'a mut Transform<P, L::Word>,
+    b: &'a Transform<P, L::Word>,
 }
 
 impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
@@ -501,7 +501,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
 
 /// From a transform to the product's coefficients, in `space`; the transform's memory is used on the way.
 struct Inverse<'a, P: ParameterSet, L: Lanes> {
-    a: &'a mut Transform<P, L>,
+    a: &'a mut Transform<P, L::Word>,
     space: &'a mut Workspace<P, L::Word>,
 }
 
@@ -547,8 +547,8 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Inverse<'_, P, L> {
                     for h in 0..2 {
                         let row = (r * P::M + 2 * s + h) * POINTS;
                         for i in 0..POINTS / 2 {
-                            let x = lanes.broadcast_pair(&points[row + 2 * i..]);
-                            halves[h] = lanes.dot(halves[h], matrix[i], x);
+                            let pair = &points[row + 2 * i..];
+                            halves[h] = lanes.dot_broadcast(halves[h], matrix[i], pair);
                         }
                     }
                     let x = lanes.reduce(halves[0], halves[1], P::MODULUS);
@@ -635,7 +635,7 @@ mod tests {
 
         fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Coefficients<P> {
             let mut product = self.0.clone();
-            Multiplier::<P, L>::new().multiply_by(lanes, &mut product, self.1);
+            Multiplier::<P>::new().multiply_by(lanes, &mut product, self.1);
             product
         }
     }

@@ -1,39 +1,271 @@
 //! Sampling: Short (weight w) by sorting, and uniform Small.
 
+use core::marker::PhantomData;
+
+use lanes::{Kernel, Lanes};
 use rand_core::TryCryptoRng;
 
 use crate::error::Error;
 use crate::params::{Array, ParameterSet};
 use crate::product::{Coefficients, wipe};
 
-/// The largest p of all parameter sets.
-const MAX_P: usize = 1277;
-
 /// Fills `sample` with a Short drawn as one call of 4p bytes.
-pub(crate) fn short<P: ParameterSet, R: TryCryptoRng + ?Sized>(
+pub(crate) fn short<P: ParameterSet, L: Lanes<Word = i16>, R: TryCryptoRng + ?Sized>(
+    lanes: L,
     sample: &mut Coefficients<P>,
     random: &mut R,
 ) -> Result<(), Error> {
     let mut bytes = P::SampleBytes::filled(0);
     let drawn = random.try_fill_bytes(bytes.as_mut());
-    short_derand(sample, &bytes);
+    short_derand(lanes, sample, &bytes);
     wipe(bytes.as_mut());
     drawn.map_err(|_| Error::RandomSource)
 }
 
 /// Fills `sample` with the Short of given random bytes: the low bits of the first w words are even, those of the others 1, and
 /// sorting on the high bits permutes them.
-pub(crate) fn short_derand<P: ParameterSet>(sample: &mut Coefficients<P>, bytes: &P::SampleBytes) {
-    let mut words = [0u32; MAX_P];
-    for (i, (word, four)) in words.iter_mut().zip(bytes.as_ref().chunks_exact(4)).enumerate() {
-        let random = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
-        *word = if i < P::W { random & !1 } else { random & !3 | 1 };
+pub(crate) fn short_derand<P: ParameterSet, L: Lanes<Word = i16>>(
+    lanes: L,
+    sample: &mut Coefficients<P>,
+    bytes: &P::SampleBytes,
+) {
+    lanes.run(Short { sample, bytes });
+}
+
+struct Short<'a, P: ParameterSet> {
+    sample: &'a mut Coefficients<P>,
+    bytes: &'a P::SampleBytes,
+}
+
+impl<P: ParameterSet, L: Lanes<Word = i16>> Kernel<L> for Short<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        // What fills the columns up comes last.
+        let mut words = P::Sorted::<u32>::filled(u32::MAX);
+        let mut pairs = P::Sorted::<i16>::filled(0);
+        let mut trits = P::Sorted::<i16>::filled(0);
+        {
+            let words = words.as_mut();
+            let bytes = self.bytes.as_ref();
+            for i in 0..P::P {
+                let four = [bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]];
+                words[i] = u32::from_le_bytes(four);
+            }
+            for word in &mut words[..P::W] {
+                *word &= !1;
+            }
+            for word in &mut words[P::W..P::P] {
+                *word = *word & !3 | 1;
+            }
+        }
+        let sort = Columns::<P, L>::new(lanes);
+        sort.sort(words.as_mut());
+        sort.store_trits(words.as_ref(), pairs.as_mut(), trits.as_mut());
+        self.sample.as_mut_slice().copy_from_slice(&trits.as_ref()[..P::P]);
+        wipe(words.as_mut());
+        wipe(pairs.as_mut());
+        wipe(trits.as_mut());
     }
-    sort(&mut words[..P::P]);
-    for (x, word) in sample.as_mut_slice().iter_mut().zip(&words) {
-        *x = (word & 3) as i16 - 1;
+}
+
+/// Sorting by a network, whose comparisons do not depend on the data. The integers stand in rows, one in each lane; each column is
+/// sorted, then neighbouring columns are merged until all of them, one below the other, are one sorted sequence.
+///
+/// Merging is bitonic (Batcher): a sequence and a reversed one are compared element by element, which leaves two sequences to be
+/// cleaned by comparisons at half, a quarter, ... of their length. What odd length is left in the end is sorted outright.
+struct Columns<P, L> {
+    lanes: L,
+    parameter_set: PhantomData<P>,
+}
+
+impl<P: ParameterSet, L: Lanes> Columns<P, L> {
+    const ROWS: usize = 16 / L::PAIRS * P::SORT_ROWS;
+    /// The odd part of the number of rows.
+    const ODD: usize = Self::ROWS >> Self::ROWS.trailing_zeros();
+
+    fn new(lanes: L) -> Self {
+        Columns { lanes, parameter_set: PhantomData }
     }
-    wipe(&mut words);
+
+    #[inline(always)]
+    fn load(&self, words: &[u32], row: usize) -> L::U32 {
+        self.lanes.load_u32(&words[row * L::PAIRS..])
+    }
+
+    #[inline(always)]
+    fn store(&self, words: &mut [u32], row: usize, v: L::U32) {
+        self.lanes.store_u32(&mut words[row * L::PAIRS..], v);
+    }
+
+    #[inline(always)]
+    fn order(&self, rows: &mut [L::U32], i: usize, j: usize) {
+        let (a, b) = (rows[i], rows[j]);
+        rows[i] = self.lanes.min_u32(a, b);
+        rows[j] = self.lanes.max_u32(a, b);
+    }
+
+    #[inline(always)]
+    fn sort(&self, words: &mut [u32]) {
+        // Sorted runs of an odd length, merged two by two within the columns.
+        for row in (0..Self::ROWS).step_by(Self::ODD) {
+            self.sort_odd(words, row);
+        }
+        let mut run = Self::ODD;
+        while run < Self::ROWS {
+            for first in (0..Self::ROWS).step_by(2 * run) {
+                for i in 0..run {
+                    let (top, bottom) = (first + i, first + 2 * run - 1 - i);
+                    let (a, b) = (self.load(words, top), self.load(words, bottom));
+                    self.store(words, top, self.lanes.min_u32(a, b));
+                    self.store(words, bottom, self.lanes.max_u32(a, b));
+                }
+            }
+            self.clean(words, run);
+            run *= 2;
+        }
+
+        // Sequences of one column, merged to sequences of two, four, ...
+        let mut group = 2;
+        while group <= L::PAIRS {
+            for i in 0..Self::ROWS / 2 {
+                let (top, bottom) = (i, Self::ROWS - 1 - i);
+                let (a, b) = (self.load(words, top), self.load(words, bottom));
+                let reversed_a = self.lanes.reverse_u32(a, group);
+                let reversed_b = self.lanes.reverse_u32(b, group);
+                self.store(words, top, self.halves(a, reversed_b, group / 2));
+                self.store(words, bottom, self.halves(b, reversed_a, group / 2));
+            }
+            let mut distance = group / 4;
+            while distance > 0 {
+                for row in 0..Self::ROWS {
+                    let a = self.load(words, row);
+                    let b = self.lanes.swap_u32(a, distance);
+                    self.store(words, row, self.halves(a, b, distance));
+                }
+                distance /= 2;
+            }
+            self.clean(words, Self::ROWS);
+            group *= 2;
+        }
+    }
+
+    /// The smaller of each two in lanes without the bit `bit`, the larger in those with it.
+    #[inline(always)]
+    fn halves(&self, a: L::U32, b: L::U32, bit: usize) -> L::U32 {
+        self.lanes.pick_u32(self.lanes.min_u32(a, b), self.lanes.max_u32(a, b), bit)
+    }
+
+    /// Sorts the bitonic runs of `run` rows that the columns consist of.
+    #[inline(always)]
+    fn clean(&self, words: &mut [u32], run: usize) {
+        let mut run = run;
+        while run / Self::ODD >= 8 {
+            self.levels::<8>(words, run);
+            run /= 8;
+        }
+        if run / Self::ODD == 4 {
+            self.levels::<4>(words, run);
+        }
+        if run / Self::ODD == 2 {
+            self.levels::<2>(words, run);
+        }
+        if Self::ODD > 1 {
+            for row in (0..Self::ROWS).step_by(Self::ODD) {
+                self.sort_odd(words, row);
+            }
+        }
+    }
+
+    /// Comparisons at `run / 2`, `run / 4`, ... down to `run / T` rows, `T` rows at a time in registers.
+    #[inline(always)]
+    fn levels<const T: usize>(&self, words: &mut [u32], run: usize) {
+        let stride = run / T;
+        for first in (0..Self::ROWS).step_by(run) {
+            for i in 0..stride {
+                let mut rows = [self.load(words, first + i); T];
+                for t in 1..T {
+                    rows[t] = self.load(words, first + i + t * stride);
+                }
+                let mut half = T / 2;
+                while half > 0 {
+                    for t in 0..T {
+                        if t & half == 0 {
+                            self.order(&mut rows, t, t + half);
+                        }
+                    }
+                    half /= 2;
+                }
+                for t in 0..T {
+                    self.store(words, first + i + t * stride, rows[t]);
+                }
+            }
+        }
+    }
+
+    /// Sorts 1, 3, 5 or 7 rows.
+    #[inline(always)]
+    fn sort_odd(&self, words: &mut [u32], first: usize) {
+        const MOST: usize = 7;
+        /// Networks of the fewest comparisons.
+        const THREE: &[(usize, usize)] = &[(0, 2), (0, 1), (1, 2)];
+        const FIVE: &[(usize, usize)] =
+            &[(0, 3), (1, 4), (0, 2), (1, 3), (0, 1), (2, 4), (1, 2), (3, 4), (2, 3)];
+        const SEVEN: &[(usize, usize)] = &[
+            (0, 6),
+            (2, 3),
+            (4, 5),
+            (0, 2),
+            (1, 4),
+            (3, 6),
+            (0, 1),
+            (2, 5),
+            (3, 4),
+            (1, 2),
+            (4, 6),
+            (2, 3),
+            (4, 5),
+            (1, 2),
+            (3, 4),
+            (5, 6),
+        ];
+
+        let network = const {
+            match Self::ODD {
+                1 => &[],
+                3 => THREE,
+                5 => FIVE,
+                7 => SEVEN,
+                _ => panic!("no network for this number of rows"),
+            }
+        };
+        let mut rows = [self.load(words, first); MOST];
+        for t in 1..Self::ODD {
+            rows[t] = self.load(words, first + t);
+        }
+        for &(i, j) in network {
+            self.order(&mut rows, i, j);
+        }
+        for t in 0..Self::ODD {
+            self.store(words, first + t, rows[t]);
+        }
+    }
+
+    /// The two lowest bits of each integer, less one, in the order of the sorted sequence, to `trits`; `pairs` is used on the way.
+    #[inline(always)]
+    fn store_trits(&self, words: &[u32], pairs: &mut [L::Word], trits: &mut [L::Word]) {
+        let count = Self::ROWS / 2;
+        for t in 0..count {
+            let (a, b) = (self.load(words, 2 * t), self.load(words, 2 * t + 1));
+            self.lanes.store(&mut pairs[t * L::WORDS..], self.lanes.trits(a, b));
+        }
+        for index in 0..count.div_ceil(L::PAIRS) {
+            let t =
+                if (index + 1) * L::PAIRS > count { count - L::PAIRS } else { index * L::PAIRS };
+            self.lanes.transpose(&pairs[t * L::WORDS..], &mut trits[2 * t..], Self::ROWS);
+        }
+    }
 }
 
 /// Fills `sample` with a uniform Small drawn as one call of 4p bytes.
@@ -51,76 +283,70 @@ pub(crate) fn small<P: ParameterSet, R: TryCryptoRng + ?Sized>(
     drawn.map_err(|_| Error::RandomSource)
 }
 
-/// Sorts by a network whose comparisons do not depend on the data: Batcher's merge exchange (Knuth, volume 3,
-/// algorithm 5.2.2M), its partners taken in runs so that compilers can vectorise them.
-fn sort(words: &mut [u32]) {
-    let n = words.len();
-    let top = n.next_power_of_two() / 2;
-    let mut p = top;
-    while p > 0 {
-        // Positions i with bit p equal to that of `phase` are compared with i + distance.
-        let (mut q, mut phase, mut distance) = (top, 0, p);
-        loop {
-            let mut start = phase;
-            while start + distance < n {
-                let run = p.min(n - distance - start);
-                let (low, high) = words.split_at_mut(start + distance);
-                exchange(&mut low[start..start + run], &mut high[..run]);
-                start += 2 * p;
-            }
-            if q == p {
-                break;
-            }
-            distance = q - p;
-            q /= 2;
-            phase = p;
-        }
-        p /= 2;
-    }
-}
-
-#[inline(always)]
-fn exchange(low: &mut [u32], high: &mut [u32]) {
-    for (a, b) in low.iter_mut().zip(high) {
-        // The borrow of a - b is all ones if and only if a < b.
-        let smaller = (u64::from(*a).wrapping_sub(u64::from(*b)) >> 32) as u32;
-        let difference = (*a ^ *b) & !smaller;
-        *a ^= difference;
-        *b ^= difference;
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::sort;
+    use lanes::{Backend, Dispatch};
 
-    /// By the 0-1 principle a network sorts everything if it sorts all sequences of zeros and ones; sorted-then-cut
-    /// patterns and pseudo-random words cover the lengths in use.
-    #[test]
-    fn sorts() {
+    use super::*;
+    use crate::params::*;
+
+    struct SortWords<'a, P>(&'a mut [u32], PhantomData<P>);
+
+    impl<P: ParameterSet> Dispatch for SortWords<'_, P> {
+        type Output = Vec<u32>;
+
+        /// Sorts, and reads the columns one below the other.
+        fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Vec<u32> {
+            lanes.run(Sort(self.0, PhantomData::<P>));
+            let rows = self.0.len() / L::PAIRS;
+            (0..self.0.len()).map(|i| self.0[i % rows * L::PAIRS + i / rows]).collect()
+        }
+    }
+
+    struct Sort<'a, P>(&'a mut [u32], PhantomData<P>);
+
+    impl<P: ParameterSet, L: Lanes> Kernel<L> for Sort<'_, P> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run(self, lanes: L) {
+            Columns::<P, L>::new(lanes).sort(self.0);
+        }
+    }
+
+    fn check<P: ParameterSet>() {
+        let length = 16 * P::SORT_ROWS;
+        assert!(length >= P::P);
         let mut state = 1u32;
-        for n in [1, 2, 3, 4, 5, 7, 8, 9, 16, 31, 653, 761, 857, 953, 1013, 1277] {
-            for round in 0..200 {
-                let mut words: Vec<u32> = (0..n)
-                    .map(|_| {
-                        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                        if round % 3 == 0 { state >> 31 } else { state }
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state
+        };
+        for backend in Backend::available() {
+            // A network sorts everything if it sorts zeros and ones: thresholds in random order, and random words.
+            for round in 0..3 * length {
+                let mut words: Vec<u32> = (0..length)
+                    .map(|_| match round % 3 {
+                        0 => u32::from((next() >> 8) as usize % length < round / 3),
+                        1 => next() >> 30,
+                        _ => next(),
                     })
                     .collect();
                 let mut expected = words.clone();
                 expected.sort_unstable();
-                sort(&mut words);
-                assert_eq!(words, expected, "n = {n}");
+                let sorted = backend.run(SortWords(&mut words, PhantomData::<P>));
+                assert_eq!(sorted, expected, "{} {} {round}", P::NAME, backend.name());
             }
         }
-        for n in 1..=16 {
-            for bits in 0..1u32 << n {
-                let mut words: Vec<u32> = (0..n).map(|i| bits >> i & 1).collect();
-                let mut expected = words.clone();
-                expected.sort_unstable();
-                sort(&mut words);
-                assert_eq!(words, expected);
-            }
-        }
+    }
+
+    #[test]
+    fn sorts() {
+        check::<Sntrup653>();
+        check::<Sntrup761>();
+        check::<Sntrup857>();
+        check::<Sntrup953>();
+        check::<Sntrup1013>();
+        check::<Sntrup1277>();
     }
 }

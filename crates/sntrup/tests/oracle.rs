@@ -30,6 +30,7 @@ macro_rules! for_each_set {
 for_each_set! {
     batches_are_singles: check_batches;
     exchanges: check_exchanges;
+    preparations: check_preparations;
     garbage: check_garbage;
     every_flipped_byte_is_rejected: check_flipped_bytes;
     bad_keys_are_refused: check_bad_keys;
@@ -90,6 +91,36 @@ fn check_exchanges<P: ParameterSet>() {
     }
 }
 
+/// Prepared encapsulations, single and in batches, are those that are not prepared; any backend decapsulates any other's.
+fn check_preparations<P: ParameterSet>() {
+    let parameters = parameters::<P>();
+    let mut stream = Drbg::new(&seed(7));
+    let (public, secret) =
+        KeyPair::<P>::generate(Backend::best(), &mut stream).unwrap().into_parts();
+    let mut stream = Drbg::new(&seed(8));
+    let expected: Vec<_> = (0..17)
+        .map(|_| {
+            oracle::encapsulate(&parameters, public.as_bytes(), &mut |b| stream.fill(b)).unwrap()
+        })
+        .collect();
+    for backend in Backend::available() {
+        for n in [0, 1, 2, 7, 8, 17] {
+            let mut stream = Drbg::new(&seed(8));
+            let prepared =
+                PreparedEncapsulation::<P>::generate_batch(backend, n, &mut stream).unwrap();
+            assert_eq!(prepared.len(), n);
+            for (prepared, (bytes, theirs)) in prepared.into_iter().zip(&expected) {
+                let (ciphertext, ours) = prepared.encapsulate(&public);
+                assert_eq!(ciphertext.as_bytes(), bytes, "{} of {n}", backend.name());
+                assert_eq!(ours.as_bytes(), theirs);
+                for other in Backend::available() {
+                    assert_eq!(secret.decapsulate(other, &ciphertext).as_bytes(), theirs);
+                }
+            }
+        }
+    }
+}
+
 /// Random bytes as ciphertexts, most of them not canonical, are rejected as the specification says; so are ciphertexts of
 /// polynomials whose recovered r has the wrong weight.
 fn check_garbage<P: ParameterSet>() {
@@ -110,6 +141,8 @@ fn check_garbage<P: ParameterSet>() {
         for backend in Backend::available() {
             let shared = secret.decapsulate(backend, &ciphertext);
             assert_eq!(shared.as_bytes(), &expected.session_key, "round {round}");
+            let shared = secret.expand(backend).decapsulate(&ciphertext);
+            assert_eq!(shared.as_bytes(), &expected.session_key, "round {round}, expanded");
         }
     }
 }
@@ -121,6 +154,11 @@ fn check_flipped_bytes<P: ParameterSet>() {
     let (good, shared) =
         oracle::encapsulate(&parameters, &public, &mut |b| stream.fill(b)).unwrap();
     let secret = SecretKey::<P>::from_bytes(&secret_bytes).unwrap();
+    let expanded: Vec<_> = Backend::available().map(|backend| secret.expand(backend)).collect();
+    let honest = Ciphertext::<P>::from_bytes(&good).unwrap();
+    for key in &expanded {
+        assert_eq!(key.decapsulate(&honest).as_bytes(), &shared);
+    }
     for i in 0..good.len() {
         let mut bad = good.clone();
         bad[i] ^= 1 << (i % 8);
@@ -130,6 +168,9 @@ fn check_flipped_bytes<P: ParameterSet>() {
         for backend in Backend::available() {
             let ours = secret.decapsulate(backend, &bad);
             assert_eq!(ours.as_bytes(), &expected, "byte {i} on {}", backend.name());
+        }
+        for key in &expanded {
+            assert_eq!(key.decapsulate(&bad).as_bytes(), &expected, "byte {i}, expanded");
         }
     }
 }

@@ -1,0 +1,218 @@
+//! Decapsulation with implicit rejection, from a key's bytes or from its transforms.
+
+use lanes::{Backend, Dispatch, Lanes};
+use zeroize::Zeroizing;
+
+use crate::encapsulate::{hash_small, seal};
+use crate::encode::{decode_rounded, decode_rq, decode_small};
+use crate::hash::{Hash, Purpose, hash, session_hash};
+use crate::kem::{Ciphertext, SecretKey, SharedSecret, mask, weight_mismatch};
+use crate::params::{HASH_BYTES, ParameterSet};
+use crate::product::{Coefficients, Transform, Workspace};
+use crate::r3;
+use crate::rq::TripleToSmall;
+
+/// A secret key with its transforms, for many decapsulations on one backend. On the heap; erased on drop.
+pub struct ExpandedKey<P: ParameterSet> {
+    backend: Backend,
+    key: SecretKey<P>,
+    expansion: Box<Expansion<P>>,
+}
+
+struct Expansion<P: ParameterSet> {
+    f: Transform<P>,
+    g_inverse: Transform<P>,
+    h: Transform<P>,
+    rho_hash: Hash,
+}
+
+impl<P: ParameterSet> ExpandedKey<P> {
+    pub(crate) fn new(backend: Backend, key: SecretKey<P>) -> Self {
+        let expansion = backend.run(Expand(&key));
+        ExpandedKey { backend, key, expansion }
+    }
+
+    /// The key itself.
+    pub fn secret_key(&self) -> &SecretKey<P> {
+        &self.key
+    }
+
+    /// As [`SecretKey::decapsulate`].
+    pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
+        let factors = FromExpansion(&self.expansion);
+        self.backend.run(Decapsulate { key: &self.key, ciphertext, factors })
+    }
+}
+
+/// [`SecretKey::decapsulate`].
+pub(crate) fn once<P: ParameterSet>(
+    backend: Backend,
+    key: &SecretKey<P>,
+    ciphertext: &Ciphertext<P>,
+) -> SharedSecret {
+    backend.run(Decapsulate { key, ciphertext, factors: FromBytes(key) })
+}
+
+/// What a decapsulation multiplies by, in this order.
+#[derive(Clone, Copy)]
+enum Factor {
+    F,
+    GInverse,
+    H,
+}
+
+/// Where the factors of a decapsulation come from.
+trait Factors<P: ParameterSet> {
+    /// Multiplies `product` by a factor; `other` and `space` are used on the way.
+    fn multiply<L: Lanes<Word = i16>>(
+        &self,
+        lanes: L,
+        factor: Factor,
+        product: &mut Transform<P>,
+        other: &mut Transform<P>,
+        space: &mut Workspace<P>,
+    );
+
+    /// The hash of rho.
+    fn rho_hash(&self) -> Hash;
+}
+
+struct FromBytes<'a, P: ParameterSet>(&'a SecretKey<P>);
+
+impl<P: ParameterSet> Factors<P> for FromBytes<'_, P> {
+    fn multiply<L: Lanes<Word = i16>>(
+        &self,
+        lanes: L,
+        factor: Factor,
+        product: &mut Transform<P>,
+        other: &mut Transform<P>,
+        space: &mut Workspace<P>,
+    ) {
+        transform(lanes, self.0, factor, other, space);
+        product.multiply_by(lanes, other);
+    }
+
+    fn rho_hash(&self) -> Hash {
+        hash(Purpose::Small, &[self.0.parts().rho])
+    }
+}
+
+/// Makes `to` the transform of a factor.
+fn transform<P: ParameterSet, L: Lanes<Word = i16>>(
+    lanes: L,
+    key: &SecretKey<P>,
+    factor: Factor,
+    to: &mut Transform<P>,
+    space: &mut Workspace<P>,
+) {
+    let (mut a, parts) = (Coefficients::zero(), key.parts());
+    match factor {
+        Factor::F => decode_small(&mut a, parts.f),
+        Factor::GInverse => decode_small(&mut a, parts.g_inverse),
+        Factor::H => decode_rq(&mut a, parts.public_key),
+    }
+    to.set(lanes, &a, space);
+}
+
+struct FromExpansion<'a, P: ParameterSet>(&'a Expansion<P>);
+
+impl<P: ParameterSet> Factors<P> for FromExpansion<'_, P> {
+    fn multiply<L: Lanes<Word = i16>>(
+        &self,
+        lanes: L,
+        factor: Factor,
+        product: &mut Transform<P>,
+        _: &mut Transform<P>,
+        _: &mut Workspace<P>,
+    ) {
+        let other = match factor {
+            Factor::F => &self.0.f,
+            Factor::GInverse => &self.0.g_inverse,
+            Factor::H => &self.0.h,
+        };
+        product.multiply_by(lanes, other);
+    }
+
+    fn rho_hash(&self) -> Hash {
+        self.0.rho_hash.clone()
+    }
+}
+
+// Operations on lanes are not inlined: the memory of one is then off the stack while another runs.
+
+struct Expand<'a, P: ParameterSet>(&'a SecretKey<P>);
+
+impl<P: ParameterSet> Dispatch for Expand<'_, P> {
+    type Output = Box<Expansion<P>>;
+
+    #[inline(never)]
+    fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
+        let key = self.0;
+        let mut expansion = Box::new(Expansion {
+            f: Transform::zero(),
+            g_inverse: Transform::zero(),
+            h: Transform::zero(),
+            rho_hash: hash(Purpose::Small, &[key.parts().rho]),
+        });
+        let space = &mut Workspace::new();
+        transform(lanes, key, Factor::F, &mut expansion.f, space);
+        transform(lanes, key, Factor::GInverse, &mut expansion.g_inverse, space);
+        transform(lanes, key, Factor::H, &mut expansion.h, space);
+        expansion
+    }
+}
+
+struct Decapsulate<'a, P: ParameterSet, F> {
+    key: &'a SecretKey<P>,
+    ciphertext: &'a Ciphertext<P>,
+    factors: F,
+}
+
+impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
+    type Output = SharedSecret;
+
+    #[inline(never)]
+    fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
+        let Decapsulate { key, ciphertext, factors } = self;
+        let (mut r, mut product, mut other) =
+            (Coefficients::zero(), Transform::zero(), Transform::zero());
+        let space = &mut Workspace::new();
+
+        // r = (3 f c mod q) / g mod 3
+        decode_rounded(&mut r, &ciphertext.as_bytes()[..P::ROUNDED_BYTES]);
+        product.set(lanes, &r, space);
+        factors.multiply(lanes, Factor::F, &mut product, &mut other, space);
+        product.invert(lanes, &mut r, space);
+        lanes.run(TripleToSmall::<P, L>(&mut r));
+        product.set(lanes, &r, space);
+        factors.multiply(lanes, Factor::GInverse, &mut product, &mut other, space);
+        product.invert(lanes, &mut r, space);
+        lanes.run(r3::Reduce::<P, L>(&mut r));
+
+        // A wrong weight is replaced by a fixed Short, so that the comparison below rejects it.
+        let wrong = mask(weight_mismatch(&r));
+        for (i, x) in r.as_mut_slice().iter_mut().enumerate() {
+            let fixed = i16::from(i < P::W);
+            *x ^= wrong & (*x ^ fixed);
+        }
+
+        let r_hash = hash_small(&r);
+        product.set(lanes, &r, space);
+        factors.multiply(lanes, Factor::H, &mut product, &mut other, space);
+        let public_key_hash = key.parts().public_key_hash;
+        let again = seal(lanes, &mut product, &r_hash, public_key_hash, &mut r, space);
+        let difference = again
+            .as_bytes()
+            .iter()
+            .zip(ciphertext.as_bytes())
+            .fold(0, |bits, (a, b)| bits | (a ^ b));
+        let rejected = mask(difference.into()) as u8;
+
+        let mut preimage = Zeroizing::new([0; HASH_BYTES]);
+        let rho_hash = factors.rho_hash();
+        for (i, x) in preimage.iter_mut().enumerate() {
+            *x = r_hash[i] ^ (rejected & (r_hash[i] ^ rho_hash[i]));
+        }
+        SharedSecret(session_hash(rejected, &[&*preimage, ciphertext.as_bytes()]))
+    }
+}

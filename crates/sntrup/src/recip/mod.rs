@@ -1,0 +1,86 @@
+//! Inverses in R/q and R/3 by constant-time division steps (Bernstein and Yang, "Fast constant-time gcd computation and
+//! modular inversion", section 6): 2p - 1 steps whatever the input.
+//!
+//! Polynomials are reversed on entry, so that a step divides by x instead of cutting the top. Control (`delta`, the decision to
+//! exchange) lives in lanes and masks like the data.
+
+mod large;
+mod small;
+
+pub(crate) use large::rq_invert_triple;
+pub(crate) use small::r3_invert;
+
+#[cfg(test)]
+mod tests {
+    use lanes::{Backend, Dispatch, Lanes};
+
+    use super::*;
+    use crate::params::*;
+    use crate::product::{Coefficients, Multiplier};
+    use crate::r3::{Reduce, is_invertible_by_small_factors};
+
+    /// 3 times an element's claimed inverse times the element, in R/q.
+    struct CheckLarge<'a, P: ParameterSet>(&'a Coefficients<P>);
+
+    impl<P: ParameterSet> Dispatch for CheckLarge<'_, P> {
+        type Output = Vec<i16>;
+
+        fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Vec<i16> {
+            let mut third = self.0.clone();
+            rq_invert_triple(lanes, &mut third);
+            Multiplier::<P>::new().multiply_by(lanes, &mut third, self.0);
+            let q = i32::from(P::Q);
+            third.as_slice().iter().map(|&x| (3 * i32::from(x)).rem_euclid(q) as i16).collect()
+        }
+    }
+
+    struct CheckSmall<'a, P: ParameterSet>(&'a Coefficients<P>);
+
+    impl<P: ParameterSet> Dispatch for CheckSmall<'_, P> {
+        type Output = Option<Vec<i16>>;
+
+        fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Option<Vec<i16>> {
+            let mut one = self.0.clone();
+            if !r3_invert(lanes, &mut one) {
+                return None;
+            }
+            Multiplier::<P>::new().multiply_by(lanes, &mut one, self.0);
+            lanes.run(Reduce::<P, L>(&mut one));
+            Some(one.as_slice().to_vec())
+        }
+    }
+
+    fn is_one(a: &[i16]) -> bool {
+        a.iter().enumerate().all(|(i, &x)| x == i16::from(i == 0))
+    }
+
+    fn check<P: ParameterSet>(state: &mut u64) {
+        let mut next = |range: i16| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            ((*state >> 33) % (2 * range as u64 + 1)) as i16 - range
+        };
+        for backend in Backend::available() {
+            for round in 0..6 {
+                let mut large = Coefficients::<P>::zero();
+                let mut small = Coefficients::<P>::zero();
+                large.as_mut_slice().fill_with(|| next(if round < 3 { 1 } else { P::Q / 2 }));
+                small.as_mut_slice().fill_with(|| next(1));
+                assert!(is_one(&backend.run(CheckLarge(&large))), "{} R/q", P::NAME);
+                let one = backend.run(CheckSmall(&small));
+                assert_eq!(one.is_some(), is_invertible_by_small_factors(&small), "{}", P::NAME);
+                assert!(one.is_none_or(|one| is_one(&one)), "{} R/3", P::NAME);
+            }
+        }
+    }
+
+    #[test]
+    fn an_element_times_its_inverse_is_one() {
+        let state = &mut 1;
+        check::<Sntrup653>(state);
+        check::<Sntrup761>(state);
+        check::<Sntrup857>(state);
+        check::<Sntrup953>(state);
+        check::<Sntrup1013>(state);
+        check::<Sntrup1277>(state);
+    }
+}
