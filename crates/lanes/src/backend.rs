@@ -2,7 +2,7 @@ use core::fmt;
 
 #[cfg(target_arch = "x86_64")]
 use crate::{Avx2, Avx512};
-use crate::{Lanes, Portable};
+use crate::{Hardware, Portable};
 
 /// Something to do on lanes that are chosen when the program runs.
 pub trait Dispatch {
@@ -10,7 +10,7 @@ pub trait Dispatch {
     type Output;
 
     /// Does it on the given lanes.
-    fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output;
+    fn on<L: Hardware>(self, lanes: L) -> Self::Output;
 }
 
 /// One instruction set of this machine.

@@ -20,6 +20,7 @@ mod backend;
 pub mod clock;
 mod modulus;
 mod portable;
+mod sort;
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
@@ -28,6 +29,7 @@ pub use avx512::Avx512;
 pub use backend::{Backend, BackendError, Dispatch};
 pub use modulus::Modulus;
 pub use portable::Portable;
+pub use sort::SortLanes;
 
 /// 2^15 / 3, rounded: the multiplier of the reduction modulo 3.
 const THIRD: i16 = (((1 << 15) + 1i32) / 3) as i16;
@@ -40,6 +42,11 @@ mod sealed {
 pub trait Word: Copy + Default + PartialEq + Eq + Send + Sync + 'static {}
 
 impl Word for i16 {}
+
+/// Lanes of an instruction set, which can do everything.
+pub trait Hardware: Lanes<Word = i16> + SortLanes {}
+
+impl<L: Lanes<Word = i16> + SortLanes> Hardware for L {}
 
 /// A computation written against [`Lanes`].
 ///
@@ -63,8 +70,6 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     type I16: Copy;
     /// A vector of `PAIRS` accumulators.
     type I32: Copy;
-    /// A vector of `PAIRS` unsigned integers, for sorting.
-    type U32: Copy;
 
     /// 32-bit accumulators in a vector; a divisor of 16.
     const PAIRS: usize;
@@ -131,23 +136,6 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn store_interleaved(self, to: &mut [Self::Word], a: Self::I16, b: Self::I16);
     /// The first words of all pairs to `first`, the second words to `second`: `PAIRS` words each.
     fn store_split(self, first: &mut [Self::Word], second: &mut [Self::Word], a: Self::I16);
-
-    /// Reads a vector of unsigned integers.
-    fn load_u32(self, from: &[u32]) -> Self::U32;
-    /// Writes a vector of unsigned integers.
-    fn store_u32(self, to: &mut [u32], v: Self::U32);
-    /// The smaller of each two.
-    fn min_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
-    /// The larger of each two.
-    fn max_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
-    /// The order of lanes reversed within groups of `group` lanes, a power of two and a public constant.
-    fn reverse_u32(self, a: Self::U32, group: usize) -> Self::U32;
-    /// Lane i exchanged with lane `i ^ distance`; `distance` is a power of two and a public constant.
-    fn swap_u32(self, a: Self::U32, distance: usize) -> Self::U32;
-    /// `b` in lanes whose number has the bit `bit`, a public constant, `a` in the others.
-    fn pick_u32(self, a: Self::U32, b: Self::U32, bit: usize) -> Self::U32;
-    /// Pairs of the two lowest bits of `a` and of `b`, each less one.
-    fn trits(self, a: Self::U32, b: Self::U32) -> Self::I16;
 
     /// Transposes `PAIRS` vectors of pairs: pair `j` of vector `i` of `from` goes to row `j`, pair `i` of `to`, whose rows
     /// are `stride` words apart.

@@ -1,7 +1,7 @@
 //! Key generation for many keys at once: one inversion in R/3 and one in R/q, the rest by Montgomery's trick (OpenSSLNTRU,
 //! section 3.1).
 
-use lanes::Lanes;
+use lanes::Hardware;
 use rand_core::TryCryptoRng;
 
 use crate::error::Error;
@@ -24,7 +24,7 @@ pub(crate) fn key_pairs<P, L, R>(
 ) -> Result<Vec<KeyPair<P>>, Error>
 where
     P: ParameterSet,
-    L: Lanes<Word = i16>,
+    L: Hardware,
     R: TryCryptoRng + ?Sized,
 {
     let mut keys = Vec::with_capacity(count);
@@ -43,7 +43,7 @@ fn chunk<P, L, R>(
 ) -> Result<(), Error>
 where
     P: ParameterSet,
-    L: Lanes<Word = i16>,
+    L: Hardware,
     R: TryCryptoRng + ?Sized,
 {
     for _ in 0..ATTEMPTS {
@@ -102,7 +102,7 @@ impl<P: ParameterSet> Memory<P> {
 fn draw<P, L, R>(lanes: L, secrets: &mut Secrets<P>, random: &mut R) -> Result<(), Error>
 where
     P: ParameterSet,
-    L: Lanes<Word = i16>,
+    L: Hardware,
     R: TryCryptoRng + ?Sized,
 {
     loop {
@@ -118,20 +118,20 @@ where
 /// The ring in which a batch is inverted.
 trait Ring<P: ParameterSet> {
     /// Brings a product from R/q into the ring.
-    fn settle<L: Lanes<Word = i16>>(lanes: L, a: &mut Coefficients<P>);
+    fn settle<L: Hardware>(lanes: L, a: &mut Coefficients<P>);
     /// Replaces an element by its inverse, up to a fixed factor, and says whether it has one.
-    fn reciprocal<L: Lanes<Word = i16>>(lanes: L, a: &mut Coefficients<P>) -> bool;
+    fn reciprocal<L: Hardware>(lanes: L, a: &mut Coefficients<P>) -> bool;
 }
 
 /// R/3.
 struct Small;
 
 impl<P: ParameterSet> Ring<P> for Small {
-    fn settle<L: Lanes<Word = i16>>(lanes: L, a: &mut Coefficients<P>) {
+    fn settle<L: Hardware>(lanes: L, a: &mut Coefficients<P>) {
         lanes.run(r3::Reduce::<P, L>(a));
     }
 
-    fn reciprocal<L: Lanes<Word = i16>>(lanes: L, a: &mut Coefficients<P>) -> bool {
+    fn reciprocal<L: Hardware>(lanes: L, a: &mut Coefficients<P>) -> bool {
         r3_invert(lanes, a)
     }
 }
@@ -140,9 +140,9 @@ impl<P: ParameterSet> Ring<P> for Small {
 struct Large;
 
 impl<P: ParameterSet> Ring<P> for Large {
-    fn settle<L: Lanes<Word = i16>>(_: L, _: &mut Coefficients<P>) {}
+    fn settle<L: Hardware>(_: L, _: &mut Coefficients<P>) {}
 
-    fn reciprocal<L: Lanes<Word = i16>>(lanes: L, a: &mut Coefficients<P>) -> bool {
+    fn reciprocal<L: Hardware>(lanes: L, a: &mut Coefficients<P>) -> bool {
         rq_invert_triple(lanes, a);
         true
     }
@@ -152,7 +152,7 @@ impl<P: ParameterSet> Ring<P> for Large {
 fn invert<P, L, R>(lanes: L, elements: &mut [Coefficients<P>], space: &mut Workspace<P>) -> bool
 where
     P: ParameterSet,
-    L: Lanes<Word = i16>,
+    L: Hardware,
     R: Ring<P>,
 {
     let n = elements.len();

@@ -1,6 +1,6 @@
 //! Decapsulation with implicit rejection, from a key's bytes or from its transforms.
 
-use lanes::{Backend, Dispatch, Lanes};
+use lanes::{Backend, Dispatch, Hardware};
 use zeroize::Zeroizing;
 
 use crate::encapsulate::{hash_small, seal};
@@ -64,7 +64,7 @@ enum Factor {
 /// Where the factors of a decapsulation come from.
 trait Factors<P: ParameterSet> {
     /// Multiplies `product` by a factor; `other` and `space` are used on the way.
-    fn multiply<L: Lanes<Word = i16>>(
+    fn multiply<L: Hardware>(
         &self,
         lanes: L,
         factor: Factor,
@@ -80,7 +80,7 @@ trait Factors<P: ParameterSet> {
 struct FromBytes<'a, P: ParameterSet>(&'a SecretKey<P>);
 
 impl<P: ParameterSet> Factors<P> for FromBytes<'_, P> {
-    fn multiply<L: Lanes<Word = i16>>(
+    fn multiply<L: Hardware>(
         &self,
         lanes: L,
         factor: Factor,
@@ -98,7 +98,7 @@ impl<P: ParameterSet> Factors<P> for FromBytes<'_, P> {
 }
 
 /// Makes `to` the transform of a factor.
-fn transform<P: ParameterSet, L: Lanes<Word = i16>>(
+fn transform<P: ParameterSet, L: Hardware>(
     lanes: L,
     key: &SecretKey<P>,
     factor: Factor,
@@ -117,7 +117,7 @@ fn transform<P: ParameterSet, L: Lanes<Word = i16>>(
 struct FromExpansion<'a, P: ParameterSet>(&'a Expansion<P>);
 
 impl<P: ParameterSet> Factors<P> for FromExpansion<'_, P> {
-    fn multiply<L: Lanes<Word = i16>>(
+    fn multiply<L: Hardware>(
         &self,
         lanes: L,
         factor: Factor,
@@ -146,7 +146,7 @@ impl<P: ParameterSet> Dispatch for Expand<'_, P> {
     type Output = Box<Expansion<P>>;
 
     #[inline(never)]
-    fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
+    fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let key = self.0;
         let mut expansion = Box::new(Expansion {
             f: Transform::zero(),
@@ -172,7 +172,7 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
     type Output = SharedSecret;
 
     #[inline(never)]
-    fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
+    fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let Decapsulate { key, ciphertext, factors } = self;
         let (mut r, mut product, mut other) =
             (Coefficients::zero(), Transform::zero(), Transform::zero());

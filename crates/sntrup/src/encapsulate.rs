@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use lanes::{Backend, Dispatch, Lanes};
+use lanes::{Backend, Dispatch, Hardware};
 use rand_core::TryCryptoRng;
 
 use crate::encode::{decode_rq, encode_rounded, encode_small};
@@ -76,7 +76,7 @@ impl<P: ParameterSet> Dispatch for Prepare<'_, P> {
     type Output = PreparedEncapsulation<P>;
 
     #[inline(never)]
-    fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
+    fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let mut r = Coefficients::zero();
         short::short_derand(lanes, &mut r, self.random);
         let hash = hash_small(&r);
@@ -97,7 +97,7 @@ impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for PrepareBatch<'_, P,
     type Output = Result<Vec<PreparedEncapsulation<P>>, Error>;
 
     #[inline(never)]
-    fn on<L: Lanes<Word = i16>>(self, _: L) -> Self::Output {
+    fn on<L: Hardware>(self, _: L) -> Self::Output {
         (0..self.count)
             .map(|_| PreparedEncapsulation::generate(self.backend, self.random))
             .collect()
@@ -114,7 +114,7 @@ pub(crate) fn hash_small<P: ParameterSet>(r: &Coefficients<P>) -> Hash {
 }
 
 /// The ciphertext whose product r h is given as a transform, which is used up.
-pub(crate) fn seal<P: ParameterSet, L: Lanes<Word = i16>>(
+pub(crate) fn seal<P: ParameterSet, L: Hardware>(
     lanes: L,
     product: &mut Transform<P>,
     r_hash: &[u8; HASH_BYTES],
@@ -140,7 +140,7 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
     type Output = (Ciphertext<P>, SharedSecret);
 
     #[inline(never)]
-    fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
+    fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let public_key_hash = hash(Purpose::PublicKey, &[self.key.as_bytes()]);
         let (mut h, space) = (Coefficients::zero(), &mut Workspace::new());
         decode_rq(&mut h, self.key.as_bytes());

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use lanes::{Backend, Dispatch, Lanes};
+use lanes::{Backend, Dispatch, Hardware, Lanes};
 use rand_core::TryCryptoRng;
 
 use crate::decapsulate::{self, ExpandedKey};
@@ -354,7 +354,7 @@ impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for Generate<'_, P, R> 
     type Output = Result<Vec<KeyPair<P>>, Error>;
 
     #[inline(never)]
-    fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
+    fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         batch::key_pairs(lanes, self.count, self.random)
     }
 }
@@ -365,7 +365,7 @@ impl<P: ParameterSet> Dispatch for Check<'_, P> {
     type Output = Result<(), Error>;
 
     #[inline(never)]
-    fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Self::Output {
+    fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let parts = parts::<P>(self.0.as_bytes());
         let multiplier = &mut Multiplier::<P>::new();
         let (mut product, mut factor) = (Coefficients::zero(), Coefficients::zero());

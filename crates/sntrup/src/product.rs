@@ -606,7 +606,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Fold<'_, P, L::Word> {
 
 #[cfg(test)]
 mod tests {
-    use lanes::{Backend, Dispatch};
+    use lanes::{Backend, Dispatch, Hardware};
 
     use super::*;
     use crate::params::*;
@@ -633,7 +633,7 @@ mod tests {
     impl<P: ParameterSet> Dispatch for Multiply<'_, P> {
         type Output = Coefficients<P>;
 
-        fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Coefficients<P> {
+        fn on<L: Hardware>(self, lanes: L) -> Coefficients<P> {
             let mut product = self.0.clone();
             Multiplier::<P>::new().multiply_by(lanes, &mut product, self.1);
             product

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use lanes::{Kernel, Lanes};
+use lanes::{Hardware, Kernel, SortLanes};
 use rand_core::TryCryptoRng;
 
 use crate::error::Error;
@@ -10,7 +10,7 @@ use crate::params::{Array, ParameterSet};
 use crate::product::{Coefficients, wipe};
 
 /// Fills `sample` with a Short drawn as one call of 4p bytes.
-pub(crate) fn short<P: ParameterSet, L: Lanes<Word = i16>, R: TryCryptoRng + ?Sized>(
+pub(crate) fn short<P: ParameterSet, L: Hardware, R: TryCryptoRng + ?Sized>(
     lanes: L,
     sample: &mut Coefficients<P>,
     random: &mut R,
@@ -24,7 +24,7 @@ pub(crate) fn short<P: ParameterSet, L: Lanes<Word = i16>, R: TryCryptoRng + ?Si
 
 /// Fills `sample` with the Short of given random bytes: the low bits of the first w words are even, those of the others 1, and
 /// sorting on the high bits permutes them.
-pub(crate) fn short_derand<P: ParameterSet, L: Lanes<Word = i16>>(
+pub(crate) fn short_derand<P: ParameterSet, L: Hardware>(
     lanes: L,
     sample: &mut Coefficients<P>,
     bytes: &P::SampleBytes,
@@ -37,7 +37,7 @@ struct Short<'a, P: ParameterSet> {
     bytes: &'a P::SampleBytes,
 }
 
-impl<P: ParameterSet, L: Lanes<Word = i16>> Kernel<L> for Short<'_, P> {
+impl<P: ParameterSet, L: Hardware> Kernel<L> for Short<'_, P> {
     type Output = ();
 
     #[inline(always)]
@@ -80,7 +80,7 @@ struct Columns<P, L> {
     parameter_set: PhantomData<P>,
 }
 
-impl<P: ParameterSet, L: Lanes> Columns<P, L> {
+impl<P: ParameterSet, L: SortLanes> Columns<P, L> {
     const ROWS: usize = 16 / L::PAIRS * P::SORT_ROWS;
     /// The odd part of the number of rows.
     const ODD: usize = Self::ROWS >> Self::ROWS.trailing_zeros();
@@ -296,7 +296,7 @@ mod tests {
         type Output = Vec<u32>;
 
         /// Sorts, and reads the columns one below the other.
-        fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Vec<u32> {
+        fn on<L: Hardware>(self, lanes: L) -> Vec<u32> {
             lanes.run(Sort(self.0, PhantomData::<P>));
             let rows = self.0.len() / L::PAIRS;
             (0..self.0.len()).map(|i| self.0[i % rows * L::PAIRS + i / rows]).collect()
@@ -305,7 +305,7 @@ mod tests {
 
     struct Sort<'a, P>(&'a mut [u32], PhantomData<P>);
 
-    impl<P: ParameterSet, L: Lanes> Kernel<L> for Sort<'_, P> {
+    impl<P: ParameterSet, L: SortLanes> Kernel<L> for Sort<'_, P> {
         type Output = ();
 
         #[inline(always)]

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use lanes::{Kernel, Lanes, Word};
+use lanes::{Hardware, Kernel, Lanes, Word};
 
 use crate::params::ParameterSet;
 use crate::product::{Coefficients, wipe};
@@ -11,10 +11,7 @@ use crate::product::{Coefficients, wipe};
 const SLACK: usize = 32;
 
 /// Replaces `a`, not zero, by 1 / (3 a) in R/q, which is a field.
-pub(crate) fn rq_invert_triple<P: ParameterSet, L: Lanes<Word = i16>>(
-    lanes: L,
-    a: &mut Coefficients<P>,
-) {
+pub(crate) fn rq_invert_triple<P: ParameterSet, L: Hardware>(lanes: L, a: &mut Coefficients<P>) {
     let mut state = RqState::<P, i16>::new(a, const { Constants::<P>::THIRD });
     lanes.run(RqDivisionSteps(&mut state));
     let v = &state.v[SLACK..SLACK + P::P];

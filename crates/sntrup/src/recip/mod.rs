@@ -12,7 +12,7 @@ pub(crate) use small::r3_invert;
 
 #[cfg(test)]
 mod tests {
-    use lanes::{Backend, Dispatch, Lanes};
+    use lanes::{Backend, Dispatch, Hardware};
 
     use super::*;
     use crate::params::*;
@@ -25,7 +25,7 @@ mod tests {
     impl<P: ParameterSet> Dispatch for CheckLarge<'_, P> {
         type Output = Vec<i16>;
 
-        fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Vec<i16> {
+        fn on<L: Hardware>(self, lanes: L) -> Vec<i16> {
             let mut third = self.0.clone();
             rq_invert_triple(lanes, &mut third);
             Multiplier::<P>::new().multiply_by(lanes, &mut third, self.0);
@@ -39,7 +39,7 @@ mod tests {
     impl<P: ParameterSet> Dispatch for CheckSmall<'_, P> {
         type Output = Option<Vec<i16>>;
 
-        fn on<L: Lanes<Word = i16>>(self, lanes: L) -> Option<Vec<i16>> {
+        fn on<L: Hardware>(self, lanes: L) -> Option<Vec<i16>> {
             let mut one = self.0.clone();
             if !r3_invert(lanes, &mut one) {
                 return None;

@@ -1,6 +1,6 @@
 //! R/3: coefficients as bit planes.
 
-use lanes::{Kernel, Lanes};
+use lanes::{Hardware, Kernel, Lanes};
 
 use crate::params::ParameterSet;
 use crate::product::Coefficients;
@@ -8,10 +8,7 @@ use crate::r3::Planes;
 
 /// Replaces `a` by 1 / a in R/3, and says whether it could: if not, which is not secret, `a` is left undefined.
 #[must_use]
-pub(crate) fn r3_invert<P: ParameterSet, L: Lanes<Word = i16>>(
-    lanes: L,
-    a: &mut Coefficients<P>,
-) -> bool {
+pub(crate) fn r3_invert<P: ParameterSet, L: Hardware>(lanes: L, a: &mut Coefficients<P>) -> bool {
     let mut f = Planes::<P>::zero();
     for (i, negative) in [(0, 0), (P::P - 1, 1), (P::P, 1)] {
         f.nonzero.as_mut()[i / 64] |= 1 << (i % 64);
