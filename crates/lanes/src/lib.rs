@@ -18,18 +18,18 @@ mod avx512;
 mod backend;
 #[cfg(target_arch = "x86_64")]
 pub mod clock;
+mod integers;
 mod modulus;
 mod portable;
-mod sort;
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
 pub use backend::{Backend, BackendError, Dispatch};
+pub use integers::IntegerLanes;
 pub use modulus::Modulus;
 pub use portable::Portable;
-pub use sort::SortLanes;
 
 /// 2^15 / 3, rounded: the multiplier of the reduction modulo 3.
 const THIRD: i16 = (((1 << 15) + 1i32) / 3) as i16;
@@ -44,9 +44,9 @@ pub trait Word: Copy + Default + PartialEq + Eq + Send + Sync + 'static {}
 impl Word for i16 {}
 
 /// Lanes of an instruction set, which can do everything.
-pub trait Hardware: Lanes<Word = i16> + SortLanes {}
+pub trait Hardware: Lanes<Word = i16> + IntegerLanes {}
 
-impl<L: Lanes<Word = i16> + SortLanes> Hardware for L {}
+impl<L: Lanes<Word = i16> + IntegerLanes> Hardware for L {}
 
 /// A computation written against [`Lanes`].
 ///

@@ -68,7 +68,7 @@ where
             h.set(lanes, &secrets.g, space);
             h.multiply_by(lanes, f_inverse);
             h.invert(lanes, result, space);
-            keys.push(KeyPair::assemble(secrets, &g_inverses[i], result));
+            keys.push(KeyPair::assemble(lanes, secrets, &g_inverses[i], result));
         }
         let first = keys.len() - size;
         KeyPair::add_hashes(lanes, &mut keys[first..]);
@@ -106,7 +106,7 @@ where
     R: TryCryptoRng + ?Sized,
 {
     loop {
-        short::small(&mut secrets.g, random)?;
+        short::small(lanes, &mut secrets.g, random)?;
         if r3::is_invertible_by_small_factors(&secrets.g) {
             break;
         }

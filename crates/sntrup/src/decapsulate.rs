@@ -4,7 +4,7 @@ use lanes::{Backend, Dispatch, Hardware};
 use zeroize::Zeroizing;
 
 use crate::encapsulate::{hash_small, seal};
-use crate::encode::{decode_rounded, decode_rq, decode_small};
+use crate::encode::{DecodeRounded, DecodeRq, DecodeSmall};
 use crate::hash::{Hash, Purpose, hash, session_hash};
 use crate::kem::{Ciphertext, SecretKey, SharedSecret, mask, weight_mismatch};
 use crate::params::{HASH_BYTES, ParameterSet};
@@ -107,9 +107,9 @@ fn transform<P: ParameterSet, L: Hardware>(
 ) {
     let (mut a, parts) = (Coefficients::zero(), key.parts());
     match factor {
-        Factor::F => decode_small(&mut a, parts.f),
-        Factor::GInverse => decode_small(&mut a, parts.g_inverse),
-        Factor::H => decode_rq(&mut a, parts.public_key),
+        Factor::F => lanes.run(DecodeSmall(&mut a, parts.f)),
+        Factor::GInverse => lanes.run(DecodeSmall(&mut a, parts.g_inverse)),
+        Factor::H => lanes.run(DecodeRq(&mut a, parts.public_key)),
     }
     to.set(lanes, &a, space);
 }
@@ -179,7 +179,7 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
         let space = &mut Workspace::new();
 
         // r = (3 f c mod q) / g mod 3
-        decode_rounded(&mut r, &ciphertext.as_bytes()[..P::ROUNDED_BYTES]);
+        lanes.run(DecodeRounded(&mut r, &ciphertext.as_bytes()[..P::ROUNDED_BYTES]));
         product.set(lanes, &r, space);
         factors.multiply(lanes, Factor::F, &mut product, &mut other, space);
         product.invert(lanes, &mut r, space);
@@ -196,7 +196,7 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
             *x ^= wrong & (*x ^ fixed);
         }
 
-        let r_hash = hash_small(&r);
+        let r_hash = hash_small(lanes, &r);
         product.set(lanes, &r, space);
         factors.multiply(lanes, Factor::H, &mut product, &mut other, space);
         let public_key_hash = key.parts().public_key_hash;

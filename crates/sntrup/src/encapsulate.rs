@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use lanes::{Backend, Dispatch, Hardware};
 use rand_core::TryCryptoRng;
 
-use crate::encode::{decode_rq, encode_rounded, encode_small};
+use crate::encode::{DecodeRq, EncodeRounded, EncodeSmall};
 use crate::error::Error;
 use crate::hash::{Hash, Purpose, hash};
 use crate::kem::{Ciphertext, PublicKey, SharedSecret};
@@ -79,7 +79,7 @@ impl<P: ParameterSet> Dispatch for Prepare<'_, P> {
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let mut r = Coefficients::zero();
         short::short_derand(lanes, &mut r, self.random);
-        let hash = hash_small(&r);
+        let hash = hash_small(lanes, &r);
         let mut prepared = Box::new(Prepared { transform: Transform::zero(), hash });
         prepared.transform.set(lanes, &r, &mut Workspace::new());
         PreparedEncapsulation { backend: self.backend, r: prepared }
@@ -105,9 +105,9 @@ impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for PrepareBatch<'_, P,
 }
 
 /// The hash of a secret Small's encoding.
-pub(crate) fn hash_small<P: ParameterSet>(r: &Coefficients<P>) -> Hash {
+pub(crate) fn hash_small<P: ParameterSet, L: Hardware>(lanes: L, r: &Coefficients<P>) -> Hash {
     let mut bytes = P::SmallBytes::filled(0);
-    encode_small(r, bytes.as_mut());
+    lanes.run(EncodeSmall(r, bytes.as_mut()));
     let hash = hash(Purpose::Small, &[bytes.as_ref()]);
     wipe(bytes.as_mut());
     hash
@@ -126,7 +126,7 @@ pub(crate) fn seal<P: ParameterSet, L: Hardware>(
     lanes.run(Round::<P, L>(rounded));
     let mut bytes = P::CiphertextBytes::filled(0);
     let (rounded_bytes, confirmation) = bytes.as_mut().split_at_mut(P::ROUNDED_BYTES);
-    encode_rounded(rounded, rounded_bytes);
+    lanes.run(EncodeRounded(rounded, rounded_bytes));
     confirmation.copy_from_slice(&*hash(Purpose::Confirmation, &[r_hash, public_key_hash]));
     Ciphertext(bytes)
 }
@@ -143,7 +143,7 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let public_key_hash = hash(Purpose::PublicKey, &[self.key.as_bytes()]);
         let (mut h, space) = (Coefficients::zero(), &mut Workspace::new());
-        decode_rq(&mut h, self.key.as_bytes());
+        lanes.run(DecodeRq(&mut h, self.key.as_bytes()));
         let mut product = Transform::zero();
         product.set(lanes, &h, space);
         product.multiply_by(lanes, &self.r.transform);

@@ -2,13 +2,14 @@
 //! specification, section 4).
 
 use core::fmt;
+use core::marker::PhantomData;
 
 use lanes::{Backend, Dispatch, Hardware, Lanes};
 use rand_core::TryCryptoRng;
 
 use crate::decapsulate::{self, ExpandedKey};
 use crate::encapsulate::PreparedEncapsulation;
-use crate::encode::{decode_rq, decode_small, encode_rq, encode_small, is_canonical_small};
+use crate::encode::{DecodeRq, DecodeSmall, EncodeRq, EncodeSmall, is_canonical_small};
 use crate::error::{Error, What};
 use crate::hash::{Hash, Purpose, hash, hash_all};
 use crate::params::{Array, HASH_BYTES, ParameterSet};
@@ -121,11 +122,7 @@ impl<P: ParameterSet> PublicKey<P> {
     /// same element of R/q.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let key = PublicKey::<P>(array::<P, _>("public key", bytes)?);
-        let mut element = Coefficients::<P>::zero();
-        decode_rq(&mut element, bytes);
-        let mut again = P::PublicKeyBytes::filled(0);
-        encode_rq(&element, again.as_mut());
-        if again != key.0 {
+        if Backend::best().run(Recode(&key)) != key {
             return Err(Error::NotCanonical { what: what::<P>("public key") });
         }
         Ok(key)
@@ -208,7 +205,7 @@ impl<P: ParameterSet> KeyPair<P> {
         count: usize,
         random: &mut R,
     ) -> Result<Vec<Self>, Error> {
-        backend.run(Generate { count, random, parameter_set: core::marker::PhantomData })
+        backend.run(Generate { count, random, parameter_set: PhantomData })
     }
 
     /// The public half.
@@ -227,17 +224,18 @@ impl<P: ParameterSet> KeyPair<P> {
     }
 
     /// A pair that lacks the public key's hash.
-    pub(crate) fn assemble(
+    pub(crate) fn assemble<L: Hardware>(
+        lanes: L,
         secrets: &Secrets<P>,
         g_inverse: &Coefficients<P>,
         h: &Coefficients<P>,
     ) -> Self {
         let mut public = P::PublicKeyBytes::filled(0);
-        encode_rq(h, public.as_mut());
+        lanes.run(EncodeRq(h, public.as_mut()));
         let mut bytes = Box::new(P::SecretKeyBytes::filled(0));
         let parts = parts_mut::<P>((*bytes).as_mut());
-        encode_small(&secrets.f, parts.f);
-        encode_small(g_inverse, parts.g_inverse);
+        lanes.run(EncodeSmall(&secrets.f, parts.f));
+        lanes.run(EncodeSmall(g_inverse, parts.g_inverse));
         parts.public_key.copy_from_slice(public.as_ref());
         parts.rho.copy_from_slice(secrets.rho.as_ref());
         KeyPair { public: PublicKey(public), secret: SecretKey(bytes) }
@@ -276,9 +274,7 @@ impl<P: ParameterSet> SecretKey<P> {
         if !canonical {
             return Err(Error::NotCanonical { what });
         }
-        let mut f = Coefficients::<P>::zero();
-        decode_small(&mut f, parts.f);
-        let weighs = weight_mismatch(&f) == 0;
+        let weighs = Backend::best().run(WeightOf(parts.f, PhantomData::<P>)) == 0;
         let hashes = *hash(Purpose::PublicKey, &[parts.public_key]) == *parts.public_key_hash;
         if !(weighs && hashes) {
             return Err(Error::Inconsistent { what });
@@ -347,7 +343,7 @@ pub(crate) fn mask(difference: i16) -> i16 {
 struct Generate<'a, P, R: ?Sized> {
     count: usize,
     random: &'a mut R,
-    parameter_set: core::marker::PhantomData<P>,
+    parameter_set: PhantomData<P>,
 }
 
 impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for Generate<'_, P, R> {
@@ -356,6 +352,36 @@ impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for Generate<'_, P, R> 
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         batch::key_pairs(lanes, self.count, self.random)
+    }
+}
+
+/// A public key, decoded and encoded again.
+struct Recode<'a, P: ParameterSet>(&'a PublicKey<P>);
+
+impl<P: ParameterSet> Dispatch for Recode<'_, P> {
+    type Output = PublicKey<P>;
+
+    #[inline(never)]
+    fn on<L: Hardware>(self, lanes: L) -> PublicKey<P> {
+        let mut element = Coefficients::<P>::zero();
+        lanes.run(DecodeRq(&mut element, self.0.as_bytes()));
+        let mut again = P::PublicKeyBytes::filled(0);
+        lanes.run(EncodeRq(&element, again.as_mut()));
+        PublicKey(again)
+    }
+}
+
+/// [`weight_mismatch`] of an encoded Small.
+struct WeightOf<'a, P>(&'a [u8], PhantomData<P>);
+
+impl<P: ParameterSet> Dispatch for WeightOf<'_, P> {
+    type Output = i16;
+
+    #[inline(never)]
+    fn on<L: Hardware>(self, lanes: L) -> i16 {
+        let mut a = Coefficients::<P>::zero();
+        lanes.run(DecodeSmall(&mut a, self.0));
+        weight_mismatch(&a)
     }
 }
 
@@ -369,8 +395,8 @@ impl<P: ParameterSet> Dispatch for Check<'_, P> {
         let parts = parts::<P>(self.0.as_bytes());
         let multiplier = &mut Multiplier::<P>::new();
         let (mut product, mut factor) = (Coefficients::zero(), Coefficients::zero());
-        decode_rq(&mut product, parts.public_key);
-        decode_small(&mut factor, parts.f);
+        lanes.run(DecodeRq(&mut product, parts.public_key));
+        lanes.run(DecodeSmall(&mut factor, parts.f));
         multiplier.multiply_by(lanes, &mut product, &factor);
         let third_is_small = {
             // 3 x is small if and only if x is 0 or plus or minus a third.
@@ -381,7 +407,7 @@ impl<P: ParameterSet> Dispatch for Check<'_, P> {
             }) == 0
         };
         lanes.run(TripleToSmall::<P, L>(&mut product));
-        decode_small(&mut factor, parts.g_inverse);
+        lanes.run(DecodeSmall(&mut factor, parts.g_inverse));
         multiplier.multiply_by(lanes, &mut product, &factor);
         lanes.run(r3::Reduce::<P, L>(&mut product));
         product.as_mut_slice()[0] -= 1;

@@ -57,6 +57,12 @@ impl<P: ParameterSet, W: Word> Coefficients<P, W> {
 
     /// All the words, those above p being zero.
     #[inline(always)]
+    pub(crate) fn words(&self) -> &[W] {
+        self.0.as_ref()
+    }
+
+    /// All the words: those above p must be zero again in the end.
+    #[inline(always)]
     pub(crate) fn words_mut(&mut self) -> &mut [W] {
         self.0.as_mut()
     }

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use lanes::{Hardware, Kernel, SortLanes};
+use lanes::{Hardware, IntegerLanes, Kernel};
 use rand_core::TryCryptoRng;
 
 use crate::error::Error;
@@ -80,7 +80,7 @@ struct Columns<P, L> {
     parameter_set: PhantomData<P>,
 }
 
-impl<P: ParameterSet, L: SortLanes> Columns<P, L> {
+impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
     const ROWS: usize = 16 / L::PAIRS * P::SORT_ROWS;
     /// The odd part of the number of rows.
     const ODD: usize = Self::ROWS >> Self::ROWS.trailing_zeros();
@@ -269,18 +269,40 @@ impl<P: ParameterSet, L: SortLanes> Columns<P, L> {
 }
 
 /// Fills `sample` with a uniform Small drawn as one call of 4p bytes.
-pub(crate) fn small<P: ParameterSet, R: TryCryptoRng + ?Sized>(
+pub(crate) fn small<P: ParameterSet, L: Hardware, R: TryCryptoRng + ?Sized>(
+    lanes: L,
     sample: &mut Coefficients<P>,
     random: &mut R,
 ) -> Result<(), Error> {
     let mut bytes = P::SampleBytes::filled(0);
     let drawn = random.try_fill_bytes(bytes.as_mut());
-    for (x, four) in sample.as_mut_slice().iter_mut().zip(bytes.as_ref().chunks_exact(4)) {
-        let random = u32::from_le_bytes([four[0], four[1], four[2], four[3]]) & ((1 << 30) - 1);
-        *x = ((random * 3) >> 30) as i16 - 1;
-    }
+    lanes.run(Small { sample, bytes: &bytes });
     wipe(bytes.as_mut());
     drawn.map_err(|_| Error::RandomSource)
+}
+
+struct Small<'a, P: ParameterSet> {
+    sample: &'a mut Coefficients<P>,
+    bytes: &'a P::SampleBytes,
+}
+
+impl<P: ParameterSet, L: Hardware> Kernel<L> for Small<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let bytes = self.bytes.as_ref();
+        let sample = self.sample.words_mut();
+        for i in 0..P::P.div_ceil(L::PAIRS) {
+            // The last vector overlaps its neighbour.
+            let first = if (i + 1) * L::PAIRS > P::P { P::P - L::PAIRS } else { i * L::PAIRS };
+            let random = lanes.load_four_bytes(&bytes[4 * first..]);
+            let random = lanes.and_u32(random, lanes.splat_u32((1 << 30) - 1));
+            let triple = lanes.add_u32(random, lanes.add_u32(random, random));
+            let trit = lanes.sub_u32(lanes.shift_right_u32(triple, 30), lanes.splat_u32(1));
+            lanes.store_words(&mut sample[first..], trit);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -305,7 +327,7 @@ mod tests {
 
     struct Sort<'a, P>(&'a mut [u32], PhantomData<P>);
 
-    impl<P: ParameterSet, L: SortLanes> Kernel<L> for Sort<'_, P> {
+    impl<P: ParameterSet, L: IntegerLanes> Kernel<L> for Sort<'_, P> {
         type Output = ();
 
         #[inline(always)]

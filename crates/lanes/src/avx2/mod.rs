@@ -12,7 +12,7 @@ macro_rules! avx2 {
     };
 }
 
-mod sort;
+mod integers;
 
 /// The token of a processor with AVX2.
 #[derive(Clone, Copy, Debug)]
