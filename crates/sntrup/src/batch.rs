@@ -66,7 +66,7 @@ where
         for (i, secrets) in secrets.iter().enumerate() {
             f_inverse.set(lanes, &inverses[i], space);
             h.set(lanes, &secrets.g, space);
-            h.multiply_by(lanes, f_inverse);
+            h.multiply_by(lanes, f_inverse, space);
             h.invert(lanes, result, space);
             keys.push(KeyPair::assemble(lanes, secrets, &g_inverses[i], result));
         }
@@ -167,7 +167,7 @@ where
     prefixes[0].clone_from(&factors[0]);
     for i in 1..n {
         product.clone_from(&prefixes[i - 1]);
-        product.multiply_by(lanes, &factors[i]);
+        product.multiply_by(lanes, &factors[i], space);
         product.invert(lanes, total, space);
         R::settle(lanes, total);
         prefixes[i].set(lanes, total, space);
@@ -181,10 +181,10 @@ where
         let (before, rest) = prefixes.split_at_mut(i);
         let (prefix, suffix) = (&mut before[i - 1], &mut rest[0]);
         suffix.set(lanes, total, space);
-        factors[i].multiply_by(lanes, suffix);
+        factors[i].multiply_by(lanes, suffix, space);
         factors[i].invert(lanes, total, space);
         R::settle(lanes, total);
-        prefix.multiply_by(lanes, suffix);
+        prefix.multiply_by(lanes, suffix, space);
         prefix.invert(lanes, &mut elements[i], space);
         R::settle(lanes, &mut elements[i]);
     }

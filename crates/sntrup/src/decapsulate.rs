@@ -89,7 +89,7 @@ impl<P: ParameterSet> Factors<P> for FromBytes<'_, P> {
         space: &mut Workspace<P>,
     ) {
         transform(lanes, self.0, factor, other, space);
-        product.multiply_by(lanes, other);
+        product.multiply_by(lanes, other, space);
     }
 
     fn rho_hash(&self) -> Hash {
@@ -123,14 +123,14 @@ impl<P: ParameterSet> Factors<P> for FromExpansion<'_, P> {
         factor: Factor,
         product: &mut Transform<P>,
         _: &mut Transform<P>,
-        _: &mut Workspace<P>,
+        space: &mut Workspace<P>,
     ) {
         let other = match factor {
             Factor::F => &self.0.f,
             Factor::GInverse => &self.0.g_inverse,
             Factor::H => &self.0.h,
         };
-        product.multiply_by(lanes, other);
+        product.multiply_by(lanes, other, space);
     }
 
     fn rho_hash(&self) -> Hash {

@@ -146,7 +146,7 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
         lanes.run(DecodeRq(&mut h, self.key.as_bytes()));
         let mut product = Transform::zero();
         product.set(lanes, &h, space);
-        product.multiply_by(lanes, &self.r.transform);
+        product.multiply_by(lanes, &self.r.transform, space);
         let r_hash = &self.r.hash;
         let ciphertext = seal(lanes, &mut product, r_hash, &*public_key_hash, &mut h, space);
         let secret = hash(Purpose::Session, &[&**r_hash, ciphertext.as_bytes()]);

@@ -26,8 +26,6 @@ const POINTS: usize = 16;
 const ROWS: usize = 6;
 /// Words in a row of constants: a pair for each point.
 const ROW_WORDS: usize = 2 * POINTS;
-/// The largest m / 2 of all parameter sets.
-const MAX_HALF: usize = 14;
 
 /// A polynomial's coefficients, padded with zeros to 8 blocks.
 #[derive(Clone)]
@@ -41,7 +39,7 @@ pub(crate) struct Transform<P: ParameterSet, W: Word = i16>(P::Wide<W>);
 
 /// Memory that the kernels need between their steps.
 #[repr(C, align(64))]
-pub(crate) struct Workspace<P: ParameterSet, W: Word = i16>(P::Wide<W>);
+pub(crate) struct Workspace<P: ParameterSet, W: Word = i16>(P::Wide<W>, P::Wide<W>);
 
 /// Overwrites `elements` with zeros so that the compiler cannot leave it out.
 #[inline(always)]
@@ -101,8 +99,13 @@ impl<P: ParameterSet, W: Word> Transform<P, W> {
     }
 
     /// Multiplies by another transform.
-    pub(crate) fn multiply_by<L: Lanes<Word = W>>(&mut self, lanes: L, b: &Self) {
-        lanes.run(Base { a: self, b });
+    pub(crate) fn multiply_by<L: Lanes<Word = W>>(
+        &mut self,
+        lanes: L,
+        b: &Self,
+        space: &mut Workspace<P, W>,
+    ) {
+        lanes.run(Base { a: self, b, space });
     }
 
     /// Writes the polynomial whose transform this is, reduced to R/q, to `out`. The transform is used up.
@@ -125,13 +128,14 @@ impl<P: ParameterSet, W: Word> Drop for Transform<P, W> {
 
 impl<P: ParameterSet, W: Word> Workspace<P, W> {
     pub(crate) fn new() -> Self {
-        Workspace(P::Wide::filled(W::default()))
+        Workspace(P::Wide::filled(W::default()), P::Wide::filled(W::default()))
     }
 }
 
 impl<P: ParameterSet, W: Word> Drop for Workspace<P, W> {
     fn drop(&mut self) {
         wipe(self.0.as_mut());
+        wipe(self.1.as_mut());
     }
 }
 
@@ -156,7 +160,7 @@ impl<P: ParameterSet, W: Word> Multiplier<P, W> {
     ) {
         self.b.set(lanes, b, &mut self.space);
         self.a.set(lanes, a, &mut self.space);
-        self.a.multiply_by(lanes, &self.b);
+        self.a.multiply_by(lanes, &self.b, &mut self.space);
         self.a.invert(lanes, a, &mut self.space);
     }
 }
@@ -446,6 +450,7 @@ fn load_rows<P: ParameterSet, L: Lanes>(
 struct Base<'a, P: ParameterSet, L: Lanes> {
     a: &'a mut Transform<P, L::Word>,
     b: &'a Transform<P, L::Word>,
+    space: &'a mut Workspace<P, L::Word>,
 }
 
 impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
@@ -453,53 +458,134 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        /// Output pairs computed together: eight accumulators stay in registers.
-        const TOGETHER: usize = 4;
-
-        let tables = const { &Constants::<P>::TABLES };
         let half = Constants::<P>::HALF;
         let (a, b) = (self.a.0.as_mut(), self.b.0.as_ref());
-        for group in 0..POINTS / L::PAIRS {
-            for k in 0..ROWS {
-                let first = group * L::WORDS;
-                let root = lanes.constants(&tables.root[k][first..]);
-                let root_prepared = lanes.constants(&tables.root_prepared[k][first..]);
-                // b extended downwards by its product with the root: coefficients -m .. m.
-                // `straddled` is the same, one coefficient lower.
-                let mut swapped = [lanes.splat(0); MAX_HALF];
-                let mut extended = [lanes.splat(0); 2 * MAX_HALF];
-                let mut straddled = [lanes.splat(0); 2 * MAX_HALF];
-                for t in 0..half {
-                    let x = lanes.load(&b[at::<P, L>(group, k, t)..]);
-                    swapped[t] = lanes.swap(lanes.load(&a[at::<P, L>(group, k, t)..]));
-                    extended[half + t] = x;
-                    extended[t] = lanes.montgomery(x, root, root_prepared, P::MODULUS);
-                }
-                for t in 1..2 * half {
-                    straddled[t] = lanes.straddle(extended[t - 1], extended[t]);
-                }
-                for u in (0..half).step_by(TOGETHER) {
-                    let mut even = [lanes.zero(); TOGETHER];
-                    let mut odd = [lanes.zero(); TOGETHER];
-                    for t in 0..half {
-                        for v in 0..TOGETHER {
-                            if u + v < half {
-                                even[v] =
-                                    lanes.dot(even[v], swapped[t], straddled[half + u + v - t]);
-                                odd[v] = lanes.dot(odd[v], swapped[t], extended[half + u + v - t]);
-                            }
-                        }
-                    }
-                    for v in 0..TOGETHER {
-                        if u + v < half {
-                            let mut x = lanes.reduce(even[v], odd[v], P::MODULUS);
-                            if P::REDUCTIONS.after_base {
-                                x = lanes.barrett(x, P::MODULUS);
-                            }
-                            lanes.store(&mut a[at::<P, L>(group, k, u + v)..], x);
-                        }
-                    }
-                }
+        let length = half * L::WORDS;
+        let mut factors = Factors::<L>::new(self.space.0.as_mut(), length);
+        let mut next_factors = Factors::<L>::new(self.space.1.as_mut(), length);
+
+        // A product's factors are arranged while the one before is computed.
+        const { assert!(POINTS.is_multiple_of(L::PAIRS)) };
+        let count = POINTS / L::PAIRS * ROWS;
+        factors.set::<P>(lanes, 0, a, b);
+        for index in 0..count {
+            if index + 1 < count {
+                next_factors.set::<P>(lanes, index + 1, a, b);
+            }
+            let out = &mut a[index * length..(index + 1) * length];
+            // Four output pairs at a time: eight accumulators stay in registers.
+            let mut u = 0;
+            while u + 4 <= half {
+                factors.outputs::<P, 4>(lanes, u, out);
+                u += 4;
+            }
+            match half % 4 {
+                1 => factors.outputs::<P, 1>(lanes, u, out),
+                2 => factors.outputs::<P, 2>(lanes, u, out),
+                3 => factors.outputs::<P, 3>(lanes, u, out),
+                _ => {}
+            }
+            core::mem::swap(&mut factors, &mut next_factors);
+        }
+    }
+}
+
+/// The factors of one base product, arranged for sums of products of pairs.
+struct Factors<'a, L: Lanes> {
+    /// The first one, the words of each pair exchanged.
+    swapped: &'a mut [L::Word],
+    /// The second one, extended downwards by its product with the root: coefficients -m .. m.
+    extended: &'a mut [L::Word],
+    /// The same, one coefficient lower.
+    straddled: &'a mut [L::Word],
+}
+
+impl<'a, L: Lanes> Factors<'a, L> {
+    /// In `memory`, for factors of `length` words.
+    #[inline(always)]
+    fn new(memory: &'a mut [L::Word], length: usize) -> Self {
+        let (swapped, rest) = memory.split_at_mut(length);
+        let (extended, rest) = rest.split_at_mut(2 * length);
+        Factors { swapped, extended, straddled: &mut rest[..2 * length] }
+    }
+
+    /// Arranges the factors of the `index`-th product of the transforms.
+    #[inline(always)]
+    fn set<P: ParameterSet>(&mut self, lanes: L, index: usize, a: &[L::Word], b: &[L::Word]) {
+        let tables = const { &Constants::<P>::TABLES };
+        let half = Constants::<P>::HALF;
+        let length = half * L::WORDS;
+        let (group, k) = (index / ROWS, index % ROWS);
+        let root = lanes.constants(&tables.root[k][group * L::WORDS..]);
+        let root_prepared = lanes.constants(&tables.root_prepared[k][group * L::WORDS..]);
+        let a = &a[index * length..(index + 1) * length];
+        let b = &b[index * length..(index + 1) * length];
+        let mut before = lanes.splat(0);
+        for t in 0..half {
+            let at = t * L::WORDS;
+            let x = lanes.montgomery(lanes.load(&b[at..]), root, root_prepared, P::MODULUS);
+            lanes.store(&mut self.swapped[at..], lanes.swap(lanes.load(&a[at..])));
+            lanes.store(&mut self.extended[at..], x);
+            lanes.store(&mut self.straddled[at..], lanes.straddle(before, x));
+            before = x;
+        }
+        for t in 0..half {
+            let at = (half + t) * L::WORDS;
+            let x = lanes.load(&b[t * L::WORDS..]);
+            lanes.store(&mut self.extended[at..], x);
+            lanes.store(&mut self.straddled[at..], lanes.straddle(before, x));
+            before = x;
+        }
+    }
+
+    /// Writes `COUNT` pairs of the product, from pair `first` on, to `out`.
+    #[inline(always)]
+    fn outputs<P: ParameterSet, const COUNT: usize>(
+        &self,
+        lanes: L,
+        first: usize,
+        out: &mut [L::Word],
+    ) {
+        let half = Constants::<P>::HALF;
+        let mut even = [lanes.zero(); COUNT];
+        let mut odd = [lanes.zero(); COUNT];
+        let mut t = 0;
+        while t + 4 <= half {
+            self.accumulate::<COUNT, 4>(lanes, half + first - t, t, &mut even, &mut odd);
+            t += 4;
+        }
+        while t < half {
+            self.accumulate::<COUNT, 1>(lanes, half + first - t, t, &mut even, &mut odd);
+            t += 1;
+        }
+        for v in 0..COUNT {
+            let mut x = lanes.reduce(even[v], odd[v], P::MODULUS);
+            if P::REDUCTIONS.after_base {
+                x = lanes.barrett(x, P::MODULUS);
+            }
+            lanes.store(&mut out[(first + v) * L::WORDS..], x);
+        }
+    }
+
+    /// Adds the products with `STEPS` pairs of the first factor; `other` is the second factor's pair that goes with pair `t`.
+    #[inline(always)]
+    fn accumulate<const COUNT: usize, const STEPS: usize>(
+        &self,
+        lanes: L,
+        other: usize,
+        t: usize,
+        even: &mut [L::I32; COUNT],
+        odd: &mut [L::I32; COUNT],
+    ) {
+        let swapped = &self.swapped[t * L::WORDS..(t + STEPS) * L::WORDS];
+        let (first, last) = ((other + 1 - STEPS) * L::WORDS, (other + COUNT) * L::WORDS);
+        let (extended, straddled) = (&self.extended[first..last], &self.straddled[first..last]);
+        for step in 0..STEPS {
+            let x = lanes.load(&swapped[step * L::WORDS..]);
+            for v in 0..COUNT {
+                let at = (STEPS - 1 - step + v) * L::WORDS;
+                even[v] = lanes.dot(even[v], x, lanes.load(&straddled[at..]));
+                odd[v] = lanes.dot(odd[v], x, lanes.load(&extended[at..]));
             }
         }
     }
