@@ -84,8 +84,16 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
     const ROWS: usize = 16 / L::PAIRS * P::SORT_ROWS;
     /// The odd part of the number of rows.
     const ODD: usize = Self::ROWS >> Self::ROWS.trailing_zeros();
+    /// Runs of [`Self::ODD`] rows that registers hold.
+    const RUNS: usize = match Self::ODD {
+        1 => 8,
+        3 => 4,
+        _ => 2,
+    };
+    const BLOCK: usize = Self::ODD * Self::RUNS;
 
     fn new(lanes: L) -> Self {
+        const { assert!(Self::ROWS.is_multiple_of(Self::BLOCK)) };
         Columns { lanes, parameter_set: PhantomData }
     }
 
@@ -100,7 +108,7 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
     }
 
     #[inline(always)]
-    fn order(&self, rows: &mut [L::U32], i: usize, j: usize) {
+    fn order<const N: usize>(&self, rows: &mut [L::U32; N], i: usize, j: usize) {
         let (a, b) = (rows[i], rows[j]);
         rows[i] = self.lanes.min_u32(a, b);
         rows[j] = self.lanes.max_u32(a, b);
@@ -108,11 +116,10 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
 
     #[inline(always)]
     fn sort(&self, words: &mut [u32]) {
-        // Sorted runs of an odd length, merged two by two within the columns.
-        for row in (0..Self::ROWS).step_by(Self::ODD) {
-            self.sort_odd(words, row);
-        }
-        let mut run = Self::ODD;
+        let words = &mut words[..Self::ROWS * L::PAIRS];
+        self.blocks(words, true);
+        // Sorted runs, merged two by two within the columns.
+        let mut run = Self::BLOCK;
         while run < Self::ROWS {
             for first in (0..Self::ROWS).step_by(2 * run) {
                 for i in 0..run {
@@ -127,28 +134,37 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
         }
 
         // Sequences of one column, merged to sequences of two, four, ...
-        let mut group = 2;
-        while group <= L::PAIRS {
-            for i in 0..Self::ROWS / 2 {
-                let (top, bottom) = (i, Self::ROWS - 1 - i);
-                let (a, b) = (self.load(words, top), self.load(words, bottom));
-                let reversed_a = self.lanes.reverse_u32(a, group);
-                let reversed_b = self.lanes.reverse_u32(b, group);
-                self.store(words, top, self.halves(a, reversed_b, group / 2));
-                self.store(words, bottom, self.halves(b, reversed_a, group / 2));
-            }
-            let mut distance = group / 4;
+        self.merge_columns::<2>(words);
+        self.merge_columns::<4>(words);
+        if L::PAIRS >= 8 {
+            self.merge_columns::<8>(words);
+        }
+        if L::PAIRS >= 16 {
+            self.merge_columns::<16>(words);
+        }
+    }
+
+    /// Merges sequences of half of `GROUP` columns to sequences of `GROUP` columns.
+    #[inline(always)]
+    fn merge_columns<const GROUP: usize>(&self, words: &mut [u32]) {
+        const { assert!(L::PAIRS >= 4 && L::PAIRS <= 16) };
+        for i in 0..Self::ROWS / 2 {
+            let (top, bottom) = (i, Self::ROWS - 1 - i);
+            let (a, b) = (self.load(words, top), self.load(words, bottom));
+            let reversed_a = self.lanes.reverse_u32(a, GROUP);
+            let reversed_b = self.lanes.reverse_u32(b, GROUP);
+            let mut a = self.halves(a, reversed_b, GROUP / 2);
+            let mut b = self.halves(b, reversed_a, GROUP / 2);
+            let mut distance = GROUP / 4;
             while distance > 0 {
-                for row in 0..Self::ROWS {
-                    let a = self.load(words, row);
-                    let b = self.lanes.swap_u32(a, distance);
-                    self.store(words, row, self.halves(a, b, distance));
-                }
+                a = self.halves(a, self.lanes.swap_u32(a, distance), distance);
+                b = self.halves(b, self.lanes.swap_u32(b, distance), distance);
                 distance /= 2;
             }
-            self.clean(words, Self::ROWS);
-            group *= 2;
+            self.store(words, top, a);
+            self.store(words, bottom, b);
         }
+        self.clean(words, Self::ROWS);
     }
 
     /// The smaller of each two in lanes without the bit `bit`, the larger in those with it.
@@ -161,21 +177,17 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
     #[inline(always)]
     fn clean(&self, words: &mut [u32], run: usize) {
         let mut run = run;
-        while run / Self::ODD >= 8 {
+        while run / Self::BLOCK >= 8 {
             self.levels::<8>(words, run);
             run /= 8;
         }
-        if run / Self::ODD == 4 {
+        if run / Self::BLOCK == 4 {
             self.levels::<4>(words, run);
         }
-        if run / Self::ODD == 2 {
+        if run / Self::BLOCK == 2 {
             self.levels::<2>(words, run);
         }
-        if Self::ODD > 1 {
-            for row in (0..Self::ROWS).step_by(Self::ODD) {
-                self.sort_odd(words, row);
-            }
-        }
+        self.blocks(words, false);
     }
 
     /// Comparisons at `run / 2`, `run / 4`, ... down to `run / T` rows, `T` rows at a time in registers.
@@ -204,51 +216,129 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
         }
     }
 
-    /// Sorts 1, 3, 5 or 7 rows.
+    /// Sorts each [`Self::BLOCK`] rows, bitonic ones unless `any`.
     #[inline(always)]
-    fn sort_odd(&self, words: &mut [u32], first: usize) {
-        const MOST: usize = 7;
-        /// Networks of the fewest comparisons.
-        const THREE: &[(usize, usize)] = &[(0, 2), (0, 1), (1, 2)];
-        const FIVE: &[(usize, usize)] =
-            &[(0, 3), (1, 4), (0, 2), (1, 3), (0, 1), (2, 4), (1, 2), (3, 4), (2, 3)];
-        const SEVEN: &[(usize, usize)] = &[
-            (0, 6),
-            (2, 3),
-            (4, 5),
-            (0, 2),
-            (1, 4),
-            (3, 6),
-            (0, 1),
-            (2, 5),
-            (3, 4),
-            (1, 2),
-            (4, 6),
-            (2, 3),
-            (4, 5),
-            (1, 2),
-            (3, 4),
-            (5, 6),
-        ];
-
-        let network = const {
+    fn blocks(&self, words: &mut [u32], any: bool) {
+        for block in words.chunks_exact_mut(Self::BLOCK * L::PAIRS) {
             match Self::ODD {
-                1 => &[],
-                3 => THREE,
-                5 => FIVE,
-                7 => SEVEN,
-                _ => panic!("no network for this number of rows"),
+                1 => self.block::<1, 8>(block, any, &[]),
+                3 => self.block::<3, 4>(block, any, &[(0, 2), (0, 1), (1, 2)]),
+                5 => self.block::<5, 2>(
+                    block,
+                    any,
+                    &[(0, 3), (1, 4), (0, 2), (1, 3), (0, 1), (2, 4), (1, 2), (3, 4), (2, 3)],
+                ),
+                7 => self.block::<7, 2>(
+                    block,
+                    any,
+                    &[
+                        (0, 6),
+                        (2, 3),
+                        (4, 5),
+                        (0, 2),
+                        (1, 4),
+                        (3, 6),
+                        (0, 1),
+                        (2, 5),
+                        (3, 4),
+                        (1, 2),
+                        (4, 6),
+                        (2, 3),
+                        (4, 5),
+                        (1, 2),
+                        (3, 4),
+                        (5, 6),
+                    ],
+                ),
+                _ => const { assert!(Self::ODD <= 7) },
             }
-        };
-        let mut rows = [self.load(words, first); MOST];
-        for t in 1..Self::ODD {
-            rows[t] = self.load(words, first + t);
         }
-        for &(i, j) in network {
-            self.order(&mut rows, i, j);
+    }
+
+    /// Sorts `RUNS` runs of `ODD` rows, one after the other, in registers. `network` sorts `ODD` rows with the fewest
+    /// comparisons.
+    #[inline(always)]
+    fn block<const ODD: usize, const RUNS: usize>(
+        &self,
+        words: &mut [u32],
+        any: bool,
+        network: &[(usize, usize)],
+    ) {
+        let mut rows = [[self.load(words, 0); ODD]; RUNS];
+        for t in 0..RUNS {
+            for i in 0..ODD {
+                rows[t][i] = self.load(words, t * ODD + i);
+            }
         }
-        for t in 0..Self::ODD {
-            self.store(words, first + t, rows[t]);
+        if any {
+            self.sort_runs(&mut rows, network);
+            let mut run = 1;
+            while run < RUNS {
+                for t in 0..RUNS {
+                    if t & run == 0 {
+                        for i in 0..ODD {
+                            // With its mirror image.
+                            self.order_runs(&mut rows, (t, i), (t ^ (2 * run - 1), ODD - 1 - i));
+                        }
+                    }
+                }
+                self.clean_runs(&mut rows, run, network);
+                run *= 2;
+            }
+        } else {
+            self.clean_runs(&mut rows, RUNS, network);
+        }
+        for t in 0..RUNS {
+            for i in 0..ODD {
+                self.store(words, t * ODD + i, rows[t][i]);
+            }
+        }
+    }
+
+    /// Sorts bitonic sequences of `length` runs.
+    #[inline(always)]
+    fn clean_runs<const ODD: usize, const RUNS: usize>(
+        &self,
+        rows: &mut [[L::U32; ODD]; RUNS],
+        length: usize,
+        network: &[(usize, usize)],
+    ) {
+        let mut half = length / 2;
+        while half > 0 {
+            for t in 0..RUNS {
+                if t & half == 0 {
+                    for i in 0..ODD {
+                        self.order_runs(rows, (t, i), (t + half, i));
+                    }
+                }
+            }
+            half /= 2;
+        }
+        self.sort_runs(rows, network);
+    }
+
+    #[inline(always)]
+    fn order_runs<const ODD: usize, const RUNS: usize>(
+        &self,
+        rows: &mut [[L::U32; ODD]; RUNS],
+        i: (usize, usize),
+        j: (usize, usize),
+    ) {
+        let (a, b) = (rows[i.0][i.1], rows[j.0][j.1]);
+        rows[i.0][i.1] = self.lanes.min_u32(a, b);
+        rows[j.0][j.1] = self.lanes.max_u32(a, b);
+    }
+
+    #[inline(always)]
+    fn sort_runs<const ODD: usize, const RUNS: usize>(
+        &self,
+        rows: &mut [[L::U32; ODD]; RUNS],
+        network: &[(usize, usize)],
+    ) {
+        for t in 0..RUNS {
+            for &(i, j) in network {
+                self.order(&mut rows[t], i, j);
+            }
         }
     }
 
