@@ -5,10 +5,10 @@ use core::marker::PhantomData;
 use core::{ptr, slice};
 use std::sync::Arc;
 
-use getrandom::SysRng;
 use kex::{Kem, TlsKem};
 use openssl_abi::functions::kem as function;
 use openssl_abi::{Dispatch, Param, guard};
+use random::OperationRandom;
 
 use crate::key::{Key, Material};
 use crate::provider::Provider;
@@ -138,8 +138,13 @@ impl<K: TlsKem> KeyEncapsulation<K> {
                 (Some(Output::SizeOnly), Some(_)) => return 1,
                 _ => return 0,
             };
-            let done =
-                K::encapsulate(key.public(), provider.backend, &mut SysRng, ciphertext, secret);
+            let done = K::encapsulate(
+                key.public(),
+                provider.backend,
+                &mut OperationRandom::new(),
+                ciphertext,
+                secret,
+            );
             finish::<K>(provider, done, reason::INVALID_KEY, secret)
         })
     }

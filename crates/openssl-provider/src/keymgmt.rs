@@ -5,10 +5,10 @@ use core::marker::PhantomData;
 use core::ptr;
 use std::sync::Arc;
 
-use getrandom::SysRng;
 use kex::{KeyPair, TlsKem};
 use openssl_abi::functions::keymgmt as function;
 use openssl_abi::{Callback, Dispatch, Param, ParamType, Params, Value, guard, names, selection};
+use random::OperationRandom;
 
 use crate::key::{Key, Material};
 use crate::provider::Provider;
@@ -116,7 +116,7 @@ impl<K: TlsKem> KeyManagement<K> {
             if !selects(selection, selection::KEYPAIR) {
                 return Key::<K>::new(provider, None).into_raw();
             }
-            match KeyPair::<K>::generate(provider.backend, &mut SysRng) {
+            match KeyPair::<K>::generate(provider.backend, &mut OperationRandom::new()) {
                 Ok(pair) => Key::new(provider, Some(Arc::new(Material::Pair(pair)))).into_raw(),
                 Err(error) => {
                     let message = format!("{}: {error}", K::GROUP.name);

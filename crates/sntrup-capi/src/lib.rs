@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_uchar};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use getrandom::SysRng;
+use random::OperationRandom;
 use sntrup_kem::{
     Backend, Ciphertext, Error, KeyPair, ParameterSet, PublicKey, SecretKey, Sntrup653, Sntrup761,
     Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
@@ -46,7 +46,8 @@ unsafe fn keypair_batch<P: ParameterSet>(
         return FAILURE;
     }
     status(|| {
-        let keys = KeyPair::<P>::generate_batch(Backend::best(), count, &mut SysRng)?;
+        let keys =
+            KeyPair::<P>::generate_batch(Backend::best(), count, &mut OperationRandom::new())?;
         for (i, key) in keys.into_iter().enumerate() {
             let (one_public, one_secret) = key.into_parts();
             // SAFETY: i < count, so both places lie inside the caller's buffers.
@@ -72,7 +73,7 @@ unsafe fn enc<P: ParameterSet>(
     status(|| {
         // SAFETY: by the caller's promise.
         let key = PublicKey::<P>::from_bytes(unsafe { input(public, P::PUBLIC_KEY_BYTES) })?;
-        let (made, secret) = key.encapsulate(Backend::best(), &mut SysRng)?;
+        let (made, secret) = key.encapsulate(Backend::best(), &mut OperationRandom::new())?;
         // SAFETY: by the caller's promise.
         unsafe {
             output(ciphertext, made.as_bytes());
