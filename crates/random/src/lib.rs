@@ -1,5 +1,5 @@
-//! Random bytes for one operation, such as the generation of a batch of keys: AES-256 in counter mode under a key and a counter
-//! that the operating system draws for it.
+//! Random bytes for one operation, such as the generation of a batch of keys: AES-256 in counter mode under a key that the
+//! operating system draws for it.
 //!
 //! Asking the operating system for every byte would cost more than all the arithmetic of a batch. A generator kept between
 //! operations would have to notice forks, or parent and child would draw the same bytes. One that lives no longer than an
@@ -7,20 +7,18 @@
 
 #![forbid(unsafe_code)]
 
-use aes::Aes256;
-use ctr::cipher::{KeyIvInit, StreamCipher};
+use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
+use aes::{Aes256, Block};
 use getrandom::SysRng;
 use rand_core::{TryCryptoRng, TryRng};
 use zeroize::Zeroizing;
 
-/// Bytes of the cipher's key.
 const KEY_BYTES: usize = 32;
-/// Bytes of the cipher's first counter.
-const COUNTER_BYTES: usize = 16;
+const BLOCK_BYTES: usize = 16;
 
 /// Random bytes for one operation; made anew for each. Draws its key when it is first asked; its state is erased on drop.
 #[derive(Default)]
-pub struct OperationRandom(Option<ctr::Ctr128BE<Aes256>>);
+pub struct OperationRandom(Option<Stream>);
 
 impl OperationRandom {
     /// A generator that nobody else has.
@@ -29,11 +27,34 @@ impl OperationRandom {
     }
 }
 
-fn from_seed(seed: &[u8; KEY_BYTES + COUNTER_BYTES]) -> ctr::Ctr128BE<Aes256> {
-    let (key, counter) = seed.split_at(KEY_BYTES);
-    let key = key.try_into().expect("the key's size");
-    let counter = counter.try_into().expect("the counter's size");
-    ctr::Ctr128BE::new(key, counter)
+/// The encrypted numbers 0, 1, 2, ... as little-endian blocks. Each call begins with a new block.
+struct Stream {
+    cipher: Aes256,
+    next: u64,
+}
+
+impl Stream {
+    fn new(key: &[u8; KEY_BYTES]) -> Self {
+        Stream { cipher: Aes256::new(key.into()), next: 0 }
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) {
+        let (blocks, rest) = Array::slice_as_chunks_mut(bytes);
+        self.fill_blocks(blocks);
+        if !rest.is_empty() {
+            let mut block = Zeroizing::new([0; BLOCK_BYTES]);
+            self.fill_blocks(core::slice::from_mut((&mut *block).into()));
+            rest.copy_from_slice(&block[..rest.len()]);
+        }
+    }
+
+    fn fill_blocks(&mut self, blocks: &mut [Block]) {
+        for block in &mut *blocks {
+            *block = u128::from(self.next).to_le_bytes().into();
+            self.next += 1;
+        }
+        self.cipher.encrypt_blocks(blocks);
+    }
 }
 
 /// Fails if the operating system gives no random bytes.
@@ -53,15 +74,15 @@ impl TryRng for OperationRandom {
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        if self.0.is_none() {
-            let mut seed = Zeroizing::new([0; KEY_BYTES + COUNTER_BYTES]);
-            SysRng.try_fill_bytes(&mut *seed)?;
-            self.0 = Some(from_seed(&seed));
-        }
-        bytes.fill(0);
-        if let Some(stream) = &mut self.0 {
-            stream.apply_keystream(bytes);
-        }
+        let stream = match &mut self.0 {
+            Some(stream) => stream,
+            none => {
+                let mut key = Zeroizing::new([0; KEY_BYTES]);
+                SysRng.try_fill_bytes(&mut *key)?;
+                none.insert(Stream::new(&key))
+            }
+        };
+        stream.fill(bytes);
         Ok(())
     }
 }
@@ -72,43 +93,43 @@ impl TryCryptoRng for OperationRandom {}
 mod tests {
     use super::*;
 
-    fn seeded(seed: &[u8; KEY_BYTES + COUNTER_BYTES]) -> OperationRandom {
-        OperationRandom(Some(from_seed(seed)))
-    }
-
-    /// NIST SP 800-38A, F.5.5: CTR-AES256, the key stream.
+    /// What `openssl enc -aes-256-ecb -nopad` makes of the numbers 0 to 3.
     #[test]
-    fn is_the_standard_counter_mode() {
+    fn is_counter_mode() {
         let hex = |text: &str| -> Vec<u8> {
             (0..text.len() / 2)
                 .map(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap())
                 .collect()
         };
         let key = hex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4");
-        let counter = hex("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff");
-        let seed = [key, counter].concat().try_into().unwrap();
+        let expected = hex(
+            "e568f68194cf76d6174d4cc04310a85463bf4feec619cf9dd1407170575e254c0a6fec9d16ec416bd55691702d02fbdd06abca5895d6e1115e4525b4905d10f9",
+        );
         let mut bytes = [0; 64];
-        seeded(&seed).try_fill_bytes(&mut bytes).unwrap();
-        let expected = hex("0bdf7df1591716335e9a8b15c860c502 5a6e699d536119065433863c8f657b94 \
-             1bc12c9c01610d5d0d8bd6a3378eca62 2956e1c8693536b1bee99c73a31576b6"
-            .replace([' ', '\n'], "")
-            .as_str());
+        Stream::new(&key.clone().try_into().unwrap()).fill(&mut bytes);
         assert_eq!(bytes.as_slice(), expected);
+
+        // In pieces, each of which begins with a block.
+        let mut stream = Stream::new(&key.try_into().unwrap());
+        let mut at = 0;
+        for length in [1, 16, 15] {
+            let mut piece = vec![0xff; length];
+            stream.fill(&mut piece);
+            assert_eq!(piece, expected[at..at + length]);
+            at += 16;
+        }
     }
 
     #[test]
-    fn calls_of_any_length_read_one_stream() {
-        let seed = [7; KEY_BYTES + COUNTER_BYTES];
+    fn long_fills_are_many_blocks() {
+        let key = [7; KEY_BYTES];
         let mut whole = vec![0; 10_000];
-        seeded(&seed).try_fill_bytes(&mut whole).unwrap();
-        let mut pieces = seeded(&seed);
-        let (mut at, mut length) = (0, 0);
-        while at < whole.len() {
-            length = (length + 37).min(whole.len() - at);
-            let mut piece = vec![0xff; length];
-            pieces.try_fill_bytes(&mut piece).unwrap();
-            assert_eq!(piece, whole[at..at + length]);
-            at += length;
+        Stream::new(&key).fill(&mut whole);
+        let mut stream = Stream::new(&key);
+        for expected in whole.chunks(BLOCK_BYTES) {
+            let mut block = vec![0; expected.len()];
+            stream.fill(&mut block);
+            assert_eq!(block, expected);
         }
     }
 

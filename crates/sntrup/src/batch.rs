@@ -28,9 +28,12 @@ where
     R: TryCryptoRng + ?Sized,
 {
     let mut keys = Vec::with_capacity(count);
-    while keys.len() < count {
-        let size = CHUNK.min(count - keys.len());
-        chunk(lanes, size, random, &mut keys)?;
+    if count > 0 {
+        let mut memory = Memory::boxed(CHUNK.min(count));
+        while keys.len() < count {
+            let size = CHUNK.min(count - keys.len());
+            chunk(lanes, size, random, &mut memory, &mut keys)?;
+        }
     }
     Ok(keys)
 }
@@ -39,6 +42,7 @@ fn chunk<P, L, R>(
     lanes: L,
     size: usize,
     random: &mut R,
+    memory: &mut Memory<P>,
     keys: &mut Vec<KeyPair<P>>,
 ) -> Result<(), Error>
 where
@@ -47,28 +51,26 @@ where
     R: TryCryptoRng + ?Sized,
 {
     for _ in 0..ATTEMPTS {
-        let mut secrets = vec![Secrets::zero(); size];
-        for secrets in &mut secrets {
+        for i in 0..size {
+            let secrets = &mut memory.secrets[i];
             draw(lanes, secrets, random)?;
+            memory.g_inverses[i].clone_from(&secrets.g);
+            memory.f_inverses[i].clone_from(&secrets.f);
         }
-        let mut memory = Memory::boxed();
-        let Memory { f_inverse, h, result, space } = &mut *memory;
-
-        let mut inverses: Vec<_> = secrets.iter().map(|secrets| secrets.g.clone()).collect();
-        if !invert::<P, L, Small>(lanes, &mut inverses, space) {
+        let Memory { secrets, g_inverses, f_inverses, products } = memory;
+        if !products.invert::<L, Small>(lanes, &mut g_inverses[..size]) {
             continue;
         }
-        let g_inverses = inverses;
-        let mut inverses: Vec<_> = secrets.iter().map(|secrets| secrets.f.clone()).collect();
-        if !invert::<P, L, Large>(lanes, &mut inverses, space) {
+        if !products.invert::<L, Large>(lanes, &mut f_inverses[..size]) {
             continue;
         }
-        for (i, secrets) in secrets.iter().enumerate() {
-            f_inverse.set(lanes, &inverses[i], space);
-            h.set(lanes, &secrets.g, space);
+        let Products { product: h, other: f_inverse, total: result, space, .. } = products;
+        for i in 0..size {
+            f_inverse.set(lanes, &f_inverses[i], space);
+            h.set(lanes, &secrets[i].g, space);
             h.multiply_by(lanes, f_inverse, space);
             h.invert(lanes, result, space);
-            keys.push(KeyPair::assemble(lanes, secrets, &g_inverses[i], result));
+            keys.push(KeyPair::assemble(lanes, &secrets[i], &g_inverses[i], result));
         }
         let first = keys.len() - size;
         KeyPair::add_hashes(lanes, &mut keys[first..]);
@@ -77,23 +79,29 @@ where
     Err(Error::RandomSource)
 }
 
-/// What a batch works with, on the heap: some applications give their threads little stack.
+/// What a chunk works with, on the heap: some applications give their threads little stack.
 struct Memory<P: ParameterSet> {
-    f_inverse: Transform<P>,
-    h: Transform<P>,
-    result: Coefficients<P>,
-    space: Workspace<P>,
+    secrets: Vec<Secrets<P>>,
+    g_inverses: Vec<Coefficients<P>>,
+    f_inverses: Vec<Coefficients<P>>,
+    products: Products<P>,
 }
 
 impl<P: ParameterSet> Memory<P> {
-    /// Not inlined, so that what passes over the stack is off it again when the work begins.
     #[inline(never)]
-    fn boxed() -> Box<Self> {
+    fn boxed(n: usize) -> Box<Self> {
         Box::new(Memory {
-            f_inverse: Transform::zero(),
-            h: Transform::zero(),
-            result: Coefficients::zero(),
-            space: Workspace::new(),
+            secrets: vec![Secrets::zero(); n],
+            g_inverses: vec![Coefficients::zero(); n],
+            f_inverses: vec![Coefficients::zero(); n],
+            products: Products {
+                factors: vec![Transform::zero(); n],
+                prefixes: vec![Transform::zero(); n],
+                product: Transform::boxed(),
+                other: Transform::boxed(),
+                total: Coefficients::zero(),
+                space: Workspace::boxed(),
+            },
         })
     }
 }
@@ -148,67 +156,57 @@ impl<P: ParameterSet> Ring<P> for Large {
     }
 }
 
-/// Replaces all `elements` by their inverses, and says whether it could.
-fn invert<P, L, R>(lanes: L, elements: &mut [Coefficients<P>], space: &mut Workspace<P>) -> bool
-where
-    P: ParameterSet,
-    L: Hardware,
-    R: Ring<P>,
-{
-    let n = elements.len();
-    let mut memory = Products::boxed(n);
-    let Products { factors, prefixes, product, total } = &mut *memory;
-
-    // Prefix i is the product of elements 0 ..= i.
-    for (factor, element) in factors.iter_mut().zip(elements.iter()) {
-        factor.set(lanes, element, space);
-    }
-    total.clone_from(&elements[0]);
-    prefixes[0].clone_from(&factors[0]);
-    for i in 1..n {
-        product.clone_from(&prefixes[i - 1]);
-        product.multiply_by(lanes, &factors[i], space);
-        product.invert(lanes, total, space);
-        R::settle(lanes, total);
-        prefixes[i].set(lanes, total, space);
-    }
-
-    // `total` is the inverse of prefix i.
-    if !R::reciprocal(lanes, total) {
-        return false;
-    }
-    for i in (1..n).rev() {
-        let (before, rest) = prefixes.split_at_mut(i);
-        let (prefix, suffix) = (&mut before[i - 1], &mut rest[0]);
-        suffix.set(lanes, total, space);
-        factors[i].multiply_by(lanes, suffix, space);
-        factors[i].invert(lanes, total, space);
-        R::settle(lanes, total);
-        prefix.multiply_by(lanes, suffix, space);
-        prefix.invert(lanes, &mut elements[i], space);
-        R::settle(lanes, &mut elements[i]);
-    }
-    elements[0].clone_from(total);
-    true
-}
-
-/// The transforms of Montgomery's trick.
+/// What Montgomery's trick works with.
 struct Products<P: ParameterSet> {
     factors: Vec<Transform<P>>,
     prefixes: Vec<Transform<P>>,
-    product: Transform<P>,
+    product: Box<Transform<P>>,
+    other: Box<Transform<P>>,
     total: Coefficients<P>,
+    space: Box<Workspace<P>>,
 }
 
 impl<P: ParameterSet> Products<P> {
-    /// As [`Memory::boxed`].
-    #[inline(never)]
-    fn boxed(n: usize) -> Box<Self> {
-        Box::new(Products {
-            factors: vec![Transform::zero(); n],
-            prefixes: vec![Transform::zero(); n],
-            product: Transform::zero(),
-            total: Coefficients::zero(),
-        })
+    /// Replaces all `elements` by their inverses, and says whether it could.
+    fn invert<L: Hardware, R: Ring<P>>(
+        &mut self,
+        lanes: L,
+        elements: &mut [Coefficients<P>],
+    ) -> bool {
+        let Products { factors, prefixes, product, other: suffix, total, space } = self;
+        let n = elements.len();
+
+        // Prefix i is the product of elements 0 ..= i, of which the last is needed as a polynomial only.
+        for (factor, element) in factors.iter_mut().zip(elements.iter()) {
+            factor.set(lanes, element, space);
+        }
+        total.clone_from(&elements[0]);
+        prefixes[0].clone_from(&factors[0]);
+        for i in 1..n {
+            (**product).clone_from(&prefixes[i - 1]);
+            product.multiply_by(lanes, &factors[i], space);
+            product.invert(lanes, total, space);
+            R::settle(lanes, total);
+            if i + 1 < n {
+                prefixes[i].set(lanes, total, space);
+            }
+        }
+
+        // `total` is the inverse of prefix i.
+        if !R::reciprocal(lanes, total) {
+            return false;
+        }
+        for i in (1..n).rev() {
+            suffix.set(lanes, total, space);
+            let prefix = &mut prefixes[i - 1];
+            prefix.multiply_by(lanes, suffix, space);
+            prefix.invert(lanes, &mut elements[i], space);
+            R::settle(lanes, &mut elements[i]);
+            factors[i].multiply_by(lanes, suffix, space);
+            factors[i].invert(lanes, total, space);
+            R::settle(lanes, total);
+        }
+        elements[0].clone_from(total);
+        true
     }
 }

@@ -88,6 +88,12 @@ impl<P: ParameterSet, W: Word> Transform<P, W> {
         Transform(P::Wide::filled(W::default()))
     }
 
+    /// On the heap. Not inlined, so that what passes over the stack is off it again when the work begins.
+    #[inline(never)]
+    pub(crate) fn boxed() -> Box<Self> {
+        Box::new(Self::zero())
+    }
+
     /// Becomes the transform of `a`.
     pub(crate) fn set<L: Lanes<Word = W>>(
         &mut self,
@@ -129,6 +135,12 @@ impl<P: ParameterSet, W: Word> Drop for Transform<P, W> {
 impl<P: ParameterSet, W: Word> Workspace<P, W> {
     pub(crate) fn new() -> Self {
         Workspace(P::Wide::filled(W::default()), P::Wide::filled(W::default()))
+    }
+
+    /// As [`Transform::boxed`].
+    #[inline(never)]
+    pub(crate) fn boxed() -> Box<Self> {
+        Box::new(Self::new())
     }
 }
 
