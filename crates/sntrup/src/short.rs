@@ -84,11 +84,11 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
     const ROWS: usize = 16 / L::PAIRS * P::SORT_ROWS;
     /// The odd part of the number of rows.
     const ODD: usize = Self::ROWS >> Self::ROWS.trailing_zeros();
-    /// Runs of [`Self::ODD`] rows that registers hold.
+    /// Runs of [`Self::ODD`] rows that registers hold: 32 with AVX-512, else 16.
     const RUNS: usize = match Self::ODD {
-        1 => 8,
-        3 => 4,
-        _ => 2,
+        1 => L::PAIRS,
+        3 => L::PAIRS / 2,
+        _ => L::PAIRS / 4,
     };
     const BLOCK: usize = Self::ODD * Self::RUNS;
 
@@ -148,23 +148,34 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
     #[inline(always)]
     fn merge_columns<const GROUP: usize>(&self, words: &mut [u32]) {
         const { assert!(L::PAIRS >= 4 && L::PAIRS <= 16) };
-        for i in 0..Self::ROWS / 2 {
-            let (top, bottom) = (i, Self::ROWS - 1 - i);
-            let (a, b) = (self.load(words, top), self.load(words, bottom));
-            let reversed_a = self.lanes.reverse_u32(a, GROUP);
-            let reversed_b = self.lanes.reverse_u32(b, GROUP);
-            let mut a = self.halves(a, reversed_b, GROUP / 2);
-            let mut b = self.halves(b, reversed_a, GROUP / 2);
+        // Four rows at a time: two with their mirror images, then the first level of the cleaning.
+        let half = Self::ROWS / 2;
+        for i in 0..half / 2 {
+            let at = [i, half - 1 - i, half + i, Self::ROWS - 1 - i];
+            let mut rows = [self.load(words, at[0]); 4];
+            for t in 1..4 {
+                rows[t] = self.load(words, at[t]);
+            }
+            let mut merged = rows;
+            for t in 0..4 {
+                let reversed = self.lanes.reverse_u32(rows[3 - t], GROUP);
+                merged[t] = self.halves(rows[t], reversed, GROUP / 2);
+            }
             let mut distance = GROUP / 4;
             while distance > 0 {
-                a = self.halves(a, self.lanes.swap_u32(a, distance), distance);
-                b = self.halves(b, self.lanes.swap_u32(b, distance), distance);
+                for t in 0..4 {
+                    let swapped = self.lanes.swap_u32(merged[t], distance);
+                    merged[t] = self.halves(merged[t], swapped, distance);
+                }
                 distance /= 2;
             }
-            self.store(words, top, a);
-            self.store(words, bottom, b);
+            self.order(&mut merged, 0, 2);
+            self.order(&mut merged, 1, 3);
+            for t in 0..4 {
+                self.store(words, at[t], merged[t]);
+            }
         }
-        self.clean(words, Self::ROWS);
+        self.clean(words, half);
     }
 
     /// The smaller of each two in lanes without the bit `bit`, the larger in those with it.
@@ -219,37 +230,43 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
     /// Sorts each [`Self::BLOCK`] rows, bitonic ones unless `any`.
     #[inline(always)]
     fn blocks(&self, words: &mut [u32], any: bool) {
+        /// Networks of the fewest comparisons.
+        const ONE: &[(usize, usize)] = &[];
+        const THREE: &[(usize, usize)] = &[(0, 2), (0, 1), (1, 2)];
+        const FIVE: &[(usize, usize)] =
+            &[(0, 3), (1, 4), (0, 2), (1, 3), (0, 1), (2, 4), (1, 2), (3, 4), (2, 3)];
+        const SEVEN: &[(usize, usize)] = &[
+            (0, 6),
+            (2, 3),
+            (4, 5),
+            (0, 2),
+            (1, 4),
+            (3, 6),
+            (0, 1),
+            (2, 5),
+            (3, 4),
+            (1, 2),
+            (4, 6),
+            (2, 3),
+            (4, 5),
+            (1, 2),
+            (3, 4),
+            (5, 6),
+        ];
         for block in words.chunks_exact_mut(Self::BLOCK * L::PAIRS) {
-            match Self::ODD {
-                1 => self.block::<1, 8>(block, any, &[]),
-                3 => self.block::<3, 4>(block, any, &[(0, 2), (0, 1), (1, 2)]),
-                5 => self.block::<5, 2>(
-                    block,
-                    any,
-                    &[(0, 3), (1, 4), (0, 2), (1, 3), (0, 1), (2, 4), (1, 2), (3, 4), (2, 3)],
-                ),
-                7 => self.block::<7, 2>(
-                    block,
-                    any,
-                    &[
-                        (0, 6),
-                        (2, 3),
-                        (4, 5),
-                        (0, 2),
-                        (1, 4),
-                        (3, 6),
-                        (0, 1),
-                        (2, 5),
-                        (3, 4),
-                        (1, 2),
-                        (4, 6),
-                        (2, 3),
-                        (4, 5),
-                        (1, 2),
-                        (3, 4),
-                        (5, 6),
-                    ],
-                ),
+            match (Self::ODD, Self::RUNS) {
+                (1, 16) => self.block::<1, 16>(block, any, ONE),
+                (1, 8) => self.block::<1, 8>(block, any, ONE),
+                (1, _) => self.block::<1, 4>(block, any, ONE),
+                (3, 8) => self.block::<3, 8>(block, any, THREE),
+                (3, 4) => self.block::<3, 4>(block, any, THREE),
+                (3, _) => self.block::<3, 2>(block, any, THREE),
+                (5, 4) => self.block::<5, 4>(block, any, FIVE),
+                (5, 2) => self.block::<5, 2>(block, any, FIVE),
+                (5, _) => self.block::<5, 1>(block, any, FIVE),
+                (7, 4) => self.block::<7, 4>(block, any, SEVEN),
+                (7, 2) => self.block::<7, 2>(block, any, SEVEN),
+                (7, _) => self.block::<7, 1>(block, any, SEVEN),
                 _ => const { assert!(Self::ODD <= 7) },
             }
         }
@@ -272,21 +289,12 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
         }
         if any {
             self.sort_runs(&mut rows, network);
-            let mut run = 1;
-            while run < RUNS {
-                for t in 0..RUNS {
-                    if t & run == 0 {
-                        for i in 0..ODD {
-                            // With its mirror image.
-                            self.order_runs(&mut rows, (t, i), (t ^ (2 * run - 1), ODD - 1 - i));
-                        }
-                    }
-                }
-                self.clean_runs(&mut rows, run, network);
-                run *= 2;
-            }
+            self.merge_runs::<ODD, RUNS, 1>(&mut rows, network);
+            self.merge_runs::<ODD, RUNS, 2>(&mut rows, network);
+            self.merge_runs::<ODD, RUNS, 4>(&mut rows, network);
+            self.merge_runs::<ODD, RUNS, 8>(&mut rows, network);
         } else {
-            self.clean_runs(&mut rows, RUNS, network);
+            self.clean_runs::<ODD, RUNS, RUNS>(&mut rows, network);
         }
         for t in 0..RUNS {
             for i in 0..ODD {
@@ -295,26 +303,56 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
         }
     }
 
-    /// Sorts bitonic sequences of `length` runs.
+    /// Merges sorted sequences of `LENGTH` runs two by two.
     #[inline(always)]
-    fn clean_runs<const ODD: usize, const RUNS: usize>(
+    fn merge_runs<const ODD: usize, const RUNS: usize, const LENGTH: usize>(
         &self,
         rows: &mut [[L::U32; ODD]; RUNS],
-        length: usize,
         network: &[(usize, usize)],
     ) {
-        let mut half = length / 2;
-        while half > 0 {
+        if LENGTH < RUNS {
             for t in 0..RUNS {
-                if t & half == 0 {
+                if t & LENGTH == 0 {
                     for i in 0..ODD {
-                        self.order_runs(rows, (t, i), (t + half, i));
+                        // With its mirror image.
+                        self.order_runs(rows, (t, i), (t ^ (2 * LENGTH - 1), ODD - 1 - i));
                     }
                 }
             }
-            half /= 2;
+            self.clean_runs::<ODD, RUNS, LENGTH>(rows, network);
         }
+    }
+
+    /// Sorts bitonic sequences of `LENGTH` runs.
+    #[inline(always)]
+    fn clean_runs<const ODD: usize, const RUNS: usize, const LENGTH: usize>(
+        &self,
+        rows: &mut [[L::U32; ODD]; RUNS],
+        network: &[(usize, usize)],
+    ) {
+        self.order_at::<ODD, RUNS, 8>(rows, LENGTH);
+        self.order_at::<ODD, RUNS, 4>(rows, LENGTH);
+        self.order_at::<ODD, RUNS, 2>(rows, LENGTH);
+        self.order_at::<ODD, RUNS, 1>(rows, LENGTH);
         self.sort_runs(rows, network);
+    }
+
+    /// Comparisons at a distance of `DISTANCE` runs, if that is less than `length`.
+    #[inline(always)]
+    fn order_at<const ODD: usize, const RUNS: usize, const DISTANCE: usize>(
+        &self,
+        rows: &mut [[L::U32; ODD]; RUNS],
+        length: usize,
+    ) {
+        if DISTANCE < length {
+            for t in 0..RUNS {
+                if t & DISTANCE == 0 {
+                    for i in 0..ODD {
+                        self.order_runs(rows, (t, i), (t + DISTANCE, i));
+                    }
+                }
+            }
+        }
     }
 
     #[inline(always)]
