@@ -16,6 +16,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod backend;
+mod bits;
 #[cfg(target_arch = "x86_64")]
 pub mod clock;
 mod integers;
@@ -27,6 +28,7 @@ pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
 pub use backend::{Backend, BackendError, Dispatch};
+pub use bits::BitLanes;
 pub use integers::IntegerLanes;
 pub use modulus::Modulus;
 pub use portable::Portable;
@@ -44,9 +46,9 @@ pub trait Word: Copy + Default + PartialEq + Eq + Send + Sync + 'static {}
 impl Word for i16 {}
 
 /// Lanes of an instruction set, which can do everything.
-pub trait Hardware: Lanes<Word = i16> + IntegerLanes {}
+pub trait Hardware: Lanes<Word = i16> + IntegerLanes + BitLanes {}
 
-impl<L: Lanes<Word = i16> + IntegerLanes> Hardware for L {}
+impl<L: Lanes<Word = i16> + IntegerLanes + BitLanes> Hardware for L {}
 
 /// A computation written against [`Lanes`].
 ///

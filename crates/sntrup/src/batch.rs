@@ -115,7 +115,7 @@ where
 {
     loop {
         short::small(lanes, &mut secrets.g, random)?;
-        if r3::is_invertible_by_small_factors(&secrets.g) {
+        if r3::is_invertible_by_small_factors(lanes, &secrets.g) {
             break;
         }
     }

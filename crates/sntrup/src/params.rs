@@ -52,8 +52,10 @@ pub trait ParameterSet:
     const REDUCTIONS: Reductions;
     /// The irreducible factors of x^p - x - 1 modulo 3 of degree 50 and less, constant coefficient first.
     const SMALL_FACTORS: &'static [&'static str];
-    /// For each coefficient of the residue modulo each small factor, its linear form on bit planes (not zero; negative).
-    const RESIDUE_FORMS: &'static [[Self::Plane; 2]];
+    /// Linear forms: the coefficients of the residues modulo the small factors, those of one factor after those of another. For
+    /// each word of 64 coefficients, the bits of the coefficients of all forms that are not zero, and of those that are
+    /// negative; each time [`Self::RESIDUE_ROW`] words, one for each form.
+    const RESIDUE_FORMS: &'static [u64];
 
     /// Bytes of an encoded Small: two bits a coefficient.
     const SMALL_BYTES: usize = Self::P.div_ceil(4);
@@ -67,6 +69,10 @@ pub trait ParameterSet:
     const SECRET_KEY_BYTES: usize = 3 * Self::SMALL_BYTES + Self::PUBLIC_KEY_BYTES + HASH_BYTES;
     /// Bytes of randomness for one Short, or for the uniform Small g.
     const SAMPLE_BYTES: usize = 4 * Self::P;
+    /// Coefficients of all residues modulo the small factors.
+    const RESIDUES: usize = total_degree(Self::SMALL_FACTORS);
+    /// [`Self::RESIDUES`], filled up to whole vectors.
+    const RESIDUE_ROW: usize = Self::RESIDUES.next_multiple_of(8);
     /// Words of 64 coefficients, for polynomials of p + 1 coefficients as bit planes.
     const PLANE_WORDS: usize = Self::P / 64 + 1;
 
@@ -141,25 +147,25 @@ const fn trit(factor: &[u8], i: usize) -> i8 {
     }
 }
 
-/// For each factor and each j below its degree: the coefficients of x^j in x^i modulo the factor, as bit planes over i < p
-/// (not zero; negative). All factors are monic.
-const fn residue_forms<const FORMS: usize, const WORDS: usize>(
+/// For each word of 64 coefficients, for each factor and each j below its degree: the coefficients of x^j in x^i modulo the
+/// factor, as bit planes (not zero; negative). All factors are monic.
+const fn residue_forms<const ROW: usize, const WORDS: usize>(
     factors: &[&str],
     p: usize,
-) -> [[[u64; WORDS]; 2]; FORMS] {
-    let mut forms = [[[0; WORDS]; 2]; FORMS];
+) -> [[[u64; ROW]; 2]; WORDS] {
+    let mut forms = [[[0; ROW]; 2]; WORDS];
     let (mut first, mut index) = (0, 0);
     while index < factors.len() {
         let factor = factors[index].as_bytes();
         let degree = factor.len() - 1;
-        let mut power = [0i8; FORMS];
+        let mut power = [0i8; ROW];
         power[0] = 1;
         let mut i = 0;
         while i < p {
             let mut j = 0;
             while j < degree {
-                forms[first + j][0][i / 64] |= ((power[j] != 0) as u64) << (i % 64);
-                forms[first + j][1][i / 64] |= ((power[j] < 0) as u64) << (i % 64);
+                forms[i / 64][0][first + j] |= ((power[j] != 0) as u64) << (i % 64);
+                forms[i / 64][1][first + j] |= ((power[j] < 0) as u64) << (i % 64);
                 j += 1;
             }
             let top = power[degree - 1];
@@ -195,11 +201,13 @@ macro_rules! parameter_sets {
             const SORT_ROWS: usize = $rows;
             const REDUCTIONS: Reductions = Reductions::$reductions;
             const SMALL_FACTORS: &'static [&'static str] = &[$($factor),*];
-            const RESIDUE_FORMS: &'static [[Self::Plane; 2]] =
-                &residue_forms::<{ total_degree(&[$($factor),*]) }, { $p / 64 + 1 }>(
+            const RESIDUE_FORMS: &'static [u64] =
+                residue_forms::<{ Self::RESIDUE_ROW }, { Self::PLANE_WORDS }>(
                     Self::SMALL_FACTORS,
                     Self::P,
-                );
+                )
+                .as_flattened()
+                .as_flattened();
 
             type Padded<E: Word> = [E; Self::PADDED];
             type Wide<E: Word> = [E; Self::WIDE];

@@ -1,6 +1,6 @@
 //! R/3 = (Z/3)\[x\]/(x^p - x - 1): reduction, bit planes, and the test for invertibility.
 
-use lanes::{Kernel, Lanes};
+use lanes::{BitLanes, Hardware, Kernel, Lanes};
 
 use crate::params::{Array, ParameterSet};
 use crate::product::{Coefficients, wipe};
@@ -36,59 +36,138 @@ impl<P: ParameterSet> Planes<P> {
         Planes { nonzero: P::Plane::filled(0), negative: P::Plane::filled(0) }
     }
 
-    /// The planes of `coefficients`, the first of them at bit 0.
-    pub(crate) fn of(coefficients: impl Iterator<Item = i16>) -> Self {
-        let mut planes = Self::zero();
-        let (nonzero, negative) = (planes.nonzero.as_mut(), planes.negative.as_mut());
-        for (i, x) in coefficients.enumerate() {
-            nonzero[i / 64] |= (x as u64 & 1) << (i % 64);
-            negative[i / 64] |= (x as u64 >> 63) << (i % 64);
-        }
-        planes
-    }
-
-    /// The value of a linear form modulo 3: 0, 1 or 2.
-    fn apply(&self, [nonzero, negative]: &[P::Plane; 2]) -> u32 {
-        let (mut terms, mut minus) = (0, 0);
-        for i in 0..P::PLANE_WORDS {
-            let both = self.nonzero.as_ref()[i] & nonzero.as_ref()[i];
-            let sign = self.negative.as_ref()[i] ^ negative.as_ref()[i];
-            terms += both.count_ones();
-            minus += (both & sign).count_ones();
-        }
-        // terms - 2 minus = terms + minus modulo 3; the sum is below 2^12.
-        let sum = terms + minus;
-        sum - 3 * ((sum * 0x5556) >> 16)
-    }
-
-    /// The coefficient at bit `i`.
+    /// Becomes the planes of `coefficients`.
     #[inline(always)]
-    pub(crate) fn coefficient(&self, i: usize) -> i16 {
-        let bit = |plane: &P::Plane| (plane.as_ref()[i / 64] >> (i % 64) & 1) as i16;
-        bit(&self.nonzero) - 2 * bit(&self.negative)
+    pub(crate) fn set<L: BitLanes<Word = i16>>(
+        &mut self,
+        lanes: L,
+        coefficients: &Coefficients<P>,
+    ) {
+        let (nonzero, negative) = (self.nonzero.as_mut(), self.negative.as_mut());
+        let words = coefficients.words();
+        let whole = words.len() / 64;
+        for i in 0..whole.min(P::PLANE_WORDS) {
+            [nonzero[i], negative[i]] = lanes.bit_planes(&words[64 * i..]);
+        }
+        if whole < P::PLANE_WORDS {
+            let mut rest = [0; 64];
+            rest[..words.len() % 64].copy_from_slice(&words[64 * whole..]);
+            [nonzero[whole], negative[whole]] = lanes.bit_planes(&rest);
+            wipe(&mut rest);
+        }
     }
 }
 
 impl<P: ParameterSet> Drop for Planes<P> {
+    #[inline(always)]
     fn drop(&mut self) {
         wipe(self.nonzero.as_mut());
         wipe(self.negative.as_mut());
     }
 }
 
+/// A vector of coefficients -1, 0, 1 as two bit planes. Where the coefficient is zero, the sign may be anything.
+#[derive(Clone, Copy)]
+pub(crate) struct Trits<B> {
+    /// Where the coefficient is not zero.
+    pub(crate) nonzero: B,
+    /// Where it is negative, if it is not zero.
+    pub(crate) sign: B,
+}
+
+/// `a + b`.
+#[inline(always)]
+pub(crate) fn add<L: BitLanes>(lanes: L, a: Trits<L::Bits>, b: Trits<L::Bits>) -> Trits<L::Bits> {
+    let differ = lanes.xor_bits(a.sign, b.sign);
+    let either = lanes.xor_bits(a.nonzero, b.nonzero);
+    let alike = lanes.and_not_bits(a.nonzero, differ);
+    // Where b is not zero, the sign is b's if a is zero, and the other one if a is the same.
+    let change = lanes.and_bits(b.nonzero, lanes.xor_bits(differ, a.nonzero));
+    Trits { nonzero: lanes.or_bits(either, alike), sign: lanes.xor_bits(a.sign, change) }
+}
+
 /// Whether no small factor of x^p - x - 1 divides `g`. The factors left out divide a uniform g with probability below
 /// 2^-82 together; the batch's inversion detects them.
 ///
 /// A g that is not invertible is thrown away, so the answer is not secret.
-pub(crate) fn is_invertible_by_small_factors<P: ParameterSet>(g: &Coefficients<P>) -> bool {
-    let g = Planes::<P>::of(g.as_slice().iter().copied());
-    let mut forms = P::RESIDUE_FORMS;
-    let mut invertible = true;
-    for factor in P::SMALL_FACTORS {
-        let (of_factor, rest) = forms.split_at(factor.len() - 1);
-        forms = rest;
-        let residue = of_factor.iter().fold(0, |bits, form| bits | g.apply(form));
-        invertible &= residue != 0;
+pub(crate) fn is_invertible_by_small_factors<P: ParameterSet, L: Hardware>(
+    lanes: L,
+    g: &Coefficients<P>,
+) -> bool {
+    lanes.run(SmallFactors(g))
+}
+
+struct SmallFactors<'a, P: ParameterSet>(&'a Coefficients<P>);
+
+/// More than the linear forms of any set.
+const MAX_FORMS: usize = 96;
+
+/// Vectors of forms to be worked out together, so that their sums stay in registers.
+const TILE: usize = 5;
+
+impl<P: ParameterSet, L: BitLanes<Word = i16>> Kernel<L> for SmallFactors<'_, P> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self, lanes: L) -> bool {
+        let mut g = Planes::<P>::zero();
+        g.set(lanes, self.0);
+
+        // Forms are lanes. The last tile may repeat some of the one before.
+        let vectors = const { P::RESIDUES.div_ceil(L::BIT_WORDS) };
+        let tiles = const { P::RESIDUES.div_ceil(L::BIT_WORDS).div_ceil(TILE) };
+        let tile = const {
+            let vectors = P::RESIDUES.div_ceil(L::BIT_WORDS);
+            vectors.div_ceil(vectors.div_ceil(TILE))
+        };
+        let (mut terms, mut minus) = ([0; MAX_FORMS], [0; MAX_FORMS]);
+        for index in 0..tiles {
+            let first = (index * tile).min(vectors - tile) * L::BIT_WORDS;
+            let zero = lanes.splat_bits(0);
+            let mut sums = [Trits { nonzero: zero, sign: zero }; TILE];
+            for word in 0..P::PLANE_WORDS {
+                let nonzero = lanes.splat_bits(g.nonzero.as_ref()[word]);
+                let negative = lanes.splat_bits(g.negative.as_ref()[word]);
+                let forms = &P::RESIDUE_FORMS[word * 2 * P::RESIDUE_ROW..][..2 * P::RESIDUE_ROW];
+                for i in 0..tile {
+                    let at = first + i * L::BIT_WORDS;
+                    let of_nonzero = lanes.load_bits(&forms[at..]);
+                    let of_negative = lanes.load_bits(&forms[P::RESIDUE_ROW + at..]);
+                    let product = Trits {
+                        nonzero: lanes.and_bits(nonzero, of_nonzero),
+                        sign: lanes.xor_bits(negative, of_negative),
+                    };
+                    sums[i] = add(lanes, sums[i], product);
+                }
+            }
+            for i in 0..tile {
+                let at = first + i * L::BIT_WORDS;
+                lanes.store_bits(&mut terms[at..], sums[i].nonzero);
+                let both = lanes.and_bits(sums[i].nonzero, sums[i].sign);
+                lanes.store_bits(&mut minus[at..], both);
+            }
+        }
+
+        // terms - 2 minus = terms + minus modulo 3; the sum is at most 128.
+        let mut residues = [0; MAX_FORMS];
+        for i in 0..P::RESIDUE_ROW {
+            let sum = terms[i].count_ones() + minus[i].count_ones();
+            residues[i] = sum - 3 * ((sum * 0x5556) >> 16);
+        }
+        let mut rest = &residues[..];
+        let mut invertible = true;
+        for factor in P::SMALL_FACTORS {
+            let (of_factor, others) = rest.split_at(factor.len() - 1);
+            rest = others;
+            let mut bits = 0;
+            for residue in of_factor {
+                bits |= residue;
+            }
+            invertible &= bits != 0;
+        }
+        wipe(&mut terms);
+        wipe(&mut minus);
+        wipe(&mut residues);
+        invertible
     }
-    invertible
 }

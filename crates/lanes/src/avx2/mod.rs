@@ -12,6 +12,7 @@ macro_rules! avx2 {
     };
 }
 
+mod bits;
 mod integers;
 
 /// The token of a processor with AVX2.

@@ -17,13 +17,30 @@ pub(crate) fn r3_invert<P: ParameterSet, L: Hardware>(lanes: L, a: &mut Coeffici
     let mut r = Planes::<P>::zero();
     r.nonzero.as_mut()[0] = 1;
     let mut state =
-        R3State { f, g: Planes::of(a.as_slice().iter().rev().copied()), v: Planes::zero(), r };
+        R3State { f, g: planes(a.as_slice().iter().rev().copied()), v: Planes::zero(), r };
     let delta = lanes.run(R3DivisionSteps(&mut state));
-    let sign = state.f.coefficient(0);
+    let sign = coefficient(&state.f, 0);
     for (i, x) in a.as_mut_slice().iter_mut().enumerate() {
-        *x = sign * state.v.coefficient(P::P - 1 - i);
+        *x = sign * coefficient(&state.v, P::P - 1 - i);
     }
     delta == 0
+}
+
+fn planes<P: ParameterSet>(coefficients: impl Iterator<Item = i16>) -> Planes<P> {
+    let mut planes = Planes::<P>::zero();
+    let (nonzero, negative) = (planes.nonzero.as_mut(), planes.negative.as_mut());
+    for (i, x) in coefficients.enumerate() {
+        nonzero[i / 64] |= (x as u64 & 1) << (i % 64);
+        negative[i / 64] |= (x as u64 >> 63) << (i % 64);
+    }
+    planes
+}
+
+/// The coefficient at bit `i`.
+#[inline(always)]
+fn coefficient<P: ParameterSet>(planes: &Planes<P>, i: usize) -> i16 {
+    let bit = |plane: &P::Plane| (plane.as_ref()[i / 64] >> (i % 64) & 1) as i16;
+    bit(&planes.nonzero) - 2 * bit(&planes.negative)
 }
 
 struct R3State<P: ParameterSet> {

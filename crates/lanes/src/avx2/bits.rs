@@ -1,0 +1,73 @@
+use core::arch::x86_64::*;
+
+use super::{Avx2, read};
+use crate::BitLanes;
+
+const BIT_WORDS: usize = 4;
+
+/// The highest bits of the bytes of two vectors.
+#[inline(always)]
+fn high_bits(low: __m256i, high: __m256i) -> u64 {
+    let (low, high) = avx2!((_mm256_movemask_epi8(low), _mm256_movemask_epi8(high)));
+    u64::from(low as u32) | u64::from(high as u32) << 32
+}
+
+/// Thirty-two words as bytes.
+#[inline(always)]
+fn narrow(from: &[i16]) -> __m256i {
+    let (low, high) = (read(from), read(&from[16..]));
+    avx2!(_mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high)))
+}
+
+impl BitLanes for Avx2 {
+    type Bits = __m256i;
+
+    const BIT_WORDS: usize = BIT_WORDS;
+
+    #[inline(always)]
+    fn load_bits(self, from: &[u64]) -> __m256i {
+        let from = &from[..BIT_WORDS];
+        // SAFETY: four words of 64 bits are there; alignment is not needed. The token as above.
+        unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store_bits(self, to: &mut [u64], v: __m256i) {
+        let to = &mut to[..BIT_WORDS];
+        // SAFETY: as for reading.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
+    }
+
+    #[inline(always)]
+    fn splat_bits(self, value: u64) -> __m256i {
+        avx2!(_mm256_set1_epi64x(value as i64))
+    }
+
+    #[inline(always)]
+    fn and_bits(self, a: __m256i, b: __m256i) -> __m256i {
+        avx2!(_mm256_and_si256(a, b))
+    }
+
+    #[inline(always)]
+    fn and_not_bits(self, a: __m256i, b: __m256i) -> __m256i {
+        avx2!(_mm256_andnot_si256(b, a))
+    }
+
+    #[inline(always)]
+    fn or_bits(self, a: __m256i, b: __m256i) -> __m256i {
+        avx2!(_mm256_or_si256(a, b))
+    }
+
+    #[inline(always)]
+    fn xor_bits(self, a: __m256i, b: __m256i) -> __m256i {
+        avx2!(_mm256_xor_si256(a, b))
+    }
+
+    #[inline(always)]
+    fn bit_planes(self, from: &[i16]) -> [u64; 2] {
+        let (low, high) = (narrow(from), narrow(&from[32..]));
+        // Odd bytes are those that are not zero.
+        let nonzero = avx2!(high_bits(_mm256_slli_epi16::<7>(low), _mm256_slli_epi16::<7>(high)));
+        [nonzero, high_bits(low, high)]
+    }
+}

@@ -1,0 +1,73 @@
+use core::arch::x86_64::*;
+
+use super::{Avx512, read};
+use crate::BitLanes;
+
+const BIT_WORDS: usize = 8;
+
+/// The low bytes of the words of two vectors.
+const LOW_BYTES: [u8; 64] = {
+    let mut order = [0; 64];
+    let mut i = 0;
+    while i < 64 {
+        order[i] = 2 * i as u8;
+        i += 1;
+    }
+    order
+};
+
+impl BitLanes for Avx512 {
+    type Bits = __m512i;
+
+    const BIT_WORDS: usize = BIT_WORDS;
+
+    #[inline(always)]
+    fn load_bits(self, from: &[u64]) -> __m512i {
+        let from = &from[..BIT_WORDS];
+        // SAFETY: eight words of 64 bits are there; alignment is not needed. The token as above.
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store_bits(self, to: &mut [u64], v: __m512i) {
+        let to = &mut to[..BIT_WORDS];
+        // SAFETY: as for reading.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
+    }
+
+    #[inline(always)]
+    fn splat_bits(self, value: u64) -> __m512i {
+        avx512!(_mm512_set1_epi64(value as i64))
+    }
+
+    #[inline(always)]
+    fn and_bits(self, a: __m512i, b: __m512i) -> __m512i {
+        avx512!(_mm512_and_si512(a, b))
+    }
+
+    #[inline(always)]
+    fn and_not_bits(self, a: __m512i, b: __m512i) -> __m512i {
+        avx512!(_mm512_andnot_si512(b, a))
+    }
+
+    #[inline(always)]
+    fn or_bits(self, a: __m512i, b: __m512i) -> __m512i {
+        avx512!(_mm512_or_si512(a, b))
+    }
+
+    #[inline(always)]
+    fn xor_bits(self, a: __m512i, b: __m512i) -> __m512i {
+        avx512!(_mm512_xor_si512(a, b))
+    }
+
+    #[inline(always)]
+    fn bit_planes(self, from: &[i16]) -> [u64; 2] {
+        let (low, high) = (read(from), read(&from[32..]));
+        // SAFETY: sixty-four bytes are there. The token as above.
+        let order = unsafe { _mm512_loadu_si512(LOW_BYTES.as_ptr().cast()) };
+        avx512! {
+            let bytes = _mm512_permutex2var_epi8(low, order, high);
+            [_mm512_test_epi8_mask(bytes, bytes), _mm512_movepi8_mask(bytes)]
+        }
+    }
+}

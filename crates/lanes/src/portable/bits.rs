@@ -1,0 +1,53 @@
+use super::Portable;
+use crate::BitLanes;
+
+impl BitLanes for Portable {
+    type Bits = u64;
+
+    const BIT_WORDS: usize = 1;
+
+    #[inline(always)]
+    fn load_bits(self, from: &[u64]) -> u64 {
+        from[0]
+    }
+
+    #[inline(always)]
+    fn store_bits(self, to: &mut [u64], v: u64) {
+        to[0] = v;
+    }
+
+    #[inline(always)]
+    fn splat_bits(self, value: u64) -> u64 {
+        value
+    }
+
+    #[inline(always)]
+    fn and_bits(self, a: u64, b: u64) -> u64 {
+        a & b
+    }
+
+    #[inline(always)]
+    fn and_not_bits(self, a: u64, b: u64) -> u64 {
+        a & !b
+    }
+
+    #[inline(always)]
+    fn or_bits(self, a: u64, b: u64) -> u64 {
+        a | b
+    }
+
+    #[inline(always)]
+    fn xor_bits(self, a: u64, b: u64) -> u64 {
+        a ^ b
+    }
+
+    #[inline(always)]
+    fn bit_planes(self, from: &[i16]) -> [u64; 2] {
+        let (mut nonzero, mut negative) = (0, 0);
+        for &x in from[..64].iter().rev() {
+            nonzero = nonzero << 1 | x as u64 & 1;
+            negative = negative << 1 | x as u64 >> 63;
+        }
+        [nonzero, negative]
+    }
+}
