@@ -16,6 +16,7 @@ const LEVELS: [(&str, u8); 14] = [
     ("openssl-runtime", 1),
     ("random", 1),
     ("reference", 1),
+    ("measure", 2),
     ("sntrup", 2),
     ("kex", 3),
     ("openssl-provider", 4),

@@ -1,0 +1,285 @@
+//! How long an operation takes, and on which machine.
+//!
+//! A *sample* is as many calls as last some microseconds, timed together with the time-stamp counter and the monotonic clock.
+//! Before and after each sample, additions that take one core cycle each are timed ([`lanes::clock`]): that turns ticks
+//! into core cycles, whatever the clock rate is at the moment. The result is the lowest quartile of all samples, which repeats
+//! well on a machine that has other things to do. On processors other than x86-64 there are only nanoseconds.
+//!
+//! ```
+//! use measure::{Options, measure};
+//! let mut numbers: Vec<u32> = (0..1000).collect();
+//! let options = Options { time: std::time::Duration::from_millis(20), ..Options::default() };
+//! let reversal = measure(&options, 1, || numbers.reverse());
+//! println!("{:.0} ns, spread {:.1} %", reversal.nanoseconds, 100.0 * reversal.spread);
+//! ```
+//!
+//! To compare operations, give them to [`measure_in_turn`]: what disturbs the machine then disturbs all of them.
+
+#![forbid(unsafe_code)]
+
+mod format;
+mod machine;
+mod subject;
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+pub use format::{Align, Table, bytes, duration, grouped, percent, rate};
+pub use machine::{Machine, machine};
+pub use subject::Subject;
+
+/// How measurements are made, in one sentence for reports.
+pub const METHOD: &str = "core cycles are time-stamp ticks divided by the ticks of a cycle of dependent additions, \
+     timed before and after each sample; lowest quartile of the samples";
+
+/// A spread above this is worth a warning: the machine had other things to do.
+pub const LARGE_SPREAD: f64 = 0.1;
+
+/// What bounds a measurement.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Time for one subject, of which a fifth goes to warming up; what is prepared or dropped counts, too. Every subject is sampled
+    /// at least [`Options::MIN_SAMPLES`] times, however long that takes.
+    pub time: Duration,
+    /// Most samples of one subject.
+    pub samples: usize,
+}
+
+impl Options {
+    /// Samples that are taken even if there is no time left for them.
+    pub const MIN_SAMPLES: usize = 3;
+}
+
+impl Default for Options {
+    /// A quarter of a second, and at most 4096 samples.
+    fn default() -> Self {
+        Options { time: Duration::from_millis(250), samples: 4096 }
+    }
+}
+
+/// How long one operation took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Core cycles of one operation; `None` where there is no time-stamp counter.
+    pub core_cycles: Option<f64>,
+    /// Nanoseconds of one operation, by the monotonic clock.
+    pub nanoseconds: f64,
+    /// How much the samples differ: third quartile less first quartile, divided by the first; of core cycles, or of
+    /// nanoseconds where there are no others.
+    pub spread: f64,
+    /// Samples taken.
+    pub samples: usize,
+}
+
+impl Measurement {
+    /// Operations in a second.
+    pub fn per_second(&self) -> f64 {
+        1e9 / self.nanoseconds
+    }
+
+    /// Whether the samples differ so much that a repetition would be wise.
+    pub fn is_noisy(&self) -> bool {
+        self.spread > LARGE_SPREAD
+    }
+}
+
+/// Measures `operation`, of which one call does `operations_per_call` operations: `nanoseconds` and `core_cycles` are those of one.
+///
+/// What the calls return is dropped outside of what is timed.
+///
+/// # Panics
+/// `operations_per_call` is zero.
+pub fn measure<T>(
+    options: &Options,
+    operations_per_call: usize,
+    operation: impl FnMut() -> T,
+) -> Measurement {
+    measure_one(options, Subject::new(operations_per_call, operation))
+}
+
+/// Measures `operation` alone, each call of which uses up a value that `prepare` makes beforehand.
+///
+/// # Panics
+/// `operations_per_call` is zero.
+pub fn measure_prepared<I, T>(
+    options: &Options,
+    operations_per_call: usize,
+    prepare: impl FnMut() -> I,
+    operation: impl FnMut(I) -> T,
+) -> Measurement {
+    measure_one(options, Subject::prepared(operations_per_call, prepare, operation))
+}
+
+fn measure_one(options: &Options, subject: Subject<'_>) -> Measurement {
+    measure_in_turn(options, vec![subject])[0]
+}
+
+/// Measures several subjects, one sample of each in turn, so that their ratios hold even where absolute numbers wander. The results
+/// come in the order of the subjects. Each has its own share of time as in `options`.
+pub fn measure_in_turn(options: &Options, mut subjects: Vec<Subject<'_>>) -> Vec<Measurement> {
+    let mut runs: Vec<_> = subjects.iter_mut().map(|subject| Run::new(options, subject)).collect();
+    while runs.iter().any(|run| !run.done(options)) {
+        for run in &mut runs {
+            if !run.done(options) {
+                run.sample();
+            }
+        }
+    }
+    runs.iter().map(Run::measurement).collect()
+}
+
+/// Least duration of a sample: reading the clocks, some twenty nanoseconds, is then lost in it.
+const SAMPLE_NANOSECONDS: f64 = 20e3;
+
+/// A subject being measured.
+struct Run<'a, 'b> {
+    subject: &'a mut Subject<'b>,
+    /// Calls in a sample.
+    calls: usize,
+    spent: Duration,
+    core_cycles: Vec<f64>,
+    nanoseconds: Vec<f64>,
+}
+
+impl<'a, 'b> Run<'a, 'b> {
+    /// Warms up, and finds out how many calls make a sample.
+    fn new(options: &Options, subject: &'a mut Subject<'b>) -> Self {
+        let start = Instant::now();
+        let mut calls = 1;
+        loop {
+            let nanoseconds = subject.read(calls).nanoseconds;
+            if start.elapsed() >= options.time / 5 {
+                break;
+            }
+            if nanoseconds < SAMPLE_NANOSECONDS {
+                // Not too far at once: a first call is slower than the next.
+                let enough = calls as f64 * SAMPLE_NANOSECONDS / nanoseconds.max(1.0);
+                calls = (2 * calls).max(enough as usize / 2);
+            }
+        }
+        let spent = start.elapsed();
+        Run { subject, calls, spent, core_cycles: Vec::new(), nanoseconds: Vec::new() }
+    }
+
+    fn done(&self, options: &Options) -> bool {
+        let samples = self.nanoseconds.len();
+        samples >= options.samples.max(Options::MIN_SAMPLES)
+            || (self.spent >= options.time && samples >= Options::MIN_SAMPLES)
+    }
+
+    fn sample(&mut self) {
+        let start = Instant::now();
+        let before = ticks_per_cycle();
+        let reading = self.subject.read(self.calls);
+        let after = ticks_per_cycle();
+        let operations = (self.calls * self.subject.operations_per_call()) as f64;
+        self.nanoseconds.push(reading.nanoseconds / operations);
+        // An interrupted calibration is too long, never too short.
+        if let (Some(ticks), Some(before), Some(after)) = (reading.ticks, before, after) {
+            self.core_cycles.push(ticks as f64 / before.min(after) / operations);
+        }
+        self.spent += start.elapsed();
+    }
+
+    fn measurement(&self) -> Measurement {
+        let nanoseconds = Quartiles::of(&self.nanoseconds);
+        let core_cycles = (!self.core_cycles.is_empty()).then(|| Quartiles::of(&self.core_cycles));
+        let Quartiles { first, third } = core_cycles.as_ref().unwrap_or(&nanoseconds);
+        Measurement {
+            core_cycles: core_cycles.as_ref().map(|cycles| cycles.first),
+            nanoseconds: nanoseconds.first,
+            spread: (third - first) / first,
+            samples: self.nanoseconds.len(),
+        }
+    }
+}
+
+struct Quartiles {
+    first: f64,
+    third: f64,
+}
+
+impl Quartiles {
+    fn of(samples: &[f64]) -> Self {
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len() - 1;
+        Quartiles { first: sorted[last / 4], third: sorted[3 * last / 4] }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn ticks() -> Option<u64> {
+    Some(lanes::clock::ticks())
+}
+
+#[cfg(target_arch = "x86_64")]
+fn ticks_per_cycle() -> Option<f64> {
+    Some(lanes::clock::ticks_per_cycle())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn ticks() -> Option<u64> {
+    None
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn ticks_per_cycle() -> Option<f64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn briefly() -> Options {
+        Options { time: Duration::from_millis(10), samples: 100 }
+    }
+
+    #[test]
+    fn quartiles_are_samples() {
+        let Quartiles { first, third } = Quartiles::of(&[4.0, 1.0, 5.0, 2.0, 3.0]);
+        assert_eq!((first, third), (2.0, 4.0));
+        let Quartiles { first, third } = Quartiles::of(&[7.0]);
+        assert_eq!((first, third), (7.0, 7.0));
+    }
+
+    #[test]
+    fn operations_divide_a_call() {
+        // The same work declared as one operation and as a thousand.
+        let work = || (0..20_000u32).fold(0u32, |sum, x| std::hint::black_box(sum ^ x));
+        let subjects = vec![Subject::new(1, work), Subject::new(1000, work)];
+        let [one, many] = measure_in_turn(&briefly(), subjects)[..] else { unreachable!() };
+        assert!(one.nanoseconds / many.nanoseconds > 100.0, "{one:?} {many:?}");
+        assert_eq!(one.core_cycles.is_some(), cfg!(target_arch = "x86_64"));
+        for measurement in [one, many] {
+            assert!(measurement.spread >= 0.0 && measurement.per_second() > 0.0);
+            assert!((Options::MIN_SAMPLES..=100).contains(&measurement.samples));
+        }
+    }
+
+    #[test]
+    fn samples_are_bounded_both_ways() {
+        let few = Options { samples: 5, ..Options::default() };
+        assert_eq!(measure(&few, 1, || std::hint::black_box(3u32)).samples, 5);
+        let none = Options { time: Duration::ZERO, samples: 0 };
+        let slow = measure(&none, 1, || std::thread::sleep(Duration::from_millis(1)));
+        assert_eq!(slow.samples, Options::MIN_SAMPLES);
+        assert!(slow.nanoseconds >= 1e6, "{slow:?}");
+    }
+
+    #[test]
+    fn preparing_is_not_timed() {
+        const PREPARING: Duration = Duration::from_millis(20);
+        let (mut prepared, mut used) = (0, 0);
+        let prepare = || {
+            std::thread::sleep(PREPARING);
+            prepared += 1;
+        };
+        let none = Options { time: Duration::ZERO, samples: 0 };
+        let measurement = measure_prepared(&none, 1, prepare, |()| used += 1);
+        assert!(measurement.nanoseconds < PREPARING.as_nanos() as f64, "{measurement:?}");
+        assert_eq!((prepared, used), (4, 4), "one to warm up, three samples");
+    }
+}

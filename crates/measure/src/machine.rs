@@ -1,0 +1,94 @@
+use std::fmt;
+use std::fs;
+
+use lanes::Backend;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+/// Where and when measurements were made. What the system does not tell is `unknown`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor's own name.
+    pub processor: String,
+    /// Processors that this process may use.
+    pub processors: usize,
+    /// The kernel's release.
+    pub kernel: String,
+    /// The operating system's name.
+    pub operating_system: String,
+    /// The compiler of this program.
+    pub rustc: String,
+    /// The day, in UTC.
+    pub date: String,
+    /// The backends of this machine, slowest first.
+    pub backends: Vec<String>,
+}
+
+/// This machine, today.
+pub fn machine() -> Machine {
+    Machine {
+        processor: field("/proc/cpuinfo", "model name", ':'),
+        processors: std::thread::available_parallelism().map_or(1, usize::from),
+        kernel: read("/proc/sys/kernel/osrelease").map_or_else(unknown, |text| text.trim().into()),
+        operating_system: field("/etc/os-release", "PRETTY_NAME", '='),
+        rustc: env!("MEASURE_RUSTC").into(),
+        date: OffsetDateTime::now_utc().date().to_string(),
+        backends: Backend::available().map(|backend| backend.name().into()).collect(),
+    }
+}
+
+fn unknown() -> String {
+    "unknown".into()
+}
+
+fn read(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok()
+}
+
+/// The value of the first line `name separator value`, without quotes.
+fn field(path: &str, name: &str, separator: char) -> String {
+    let value = read(path).and_then(|text| {
+        let mut lines = text.lines().filter_map(|line| line.split_once(separator));
+        lines
+            .find(|(key, _)| key.trim() == name)
+            .map(|(_, value)| value.trim().trim_matches('"').to_owned())
+    });
+    value.unwrap_or_else(unknown)
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Machine { processor, processors, kernel, operating_system, rustc, date, backends } =
+            self;
+        let plural = if *processors == 1 { "" } else { "s" };
+        write!(
+            f,
+            "{processor} ({processors} processor{plural}; {}), Linux {kernel}, {operating_system}, {rustc}, {date}",
+            backends.join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_known() {
+        let machine = machine();
+        assert!(machine.rustc.starts_with("rustc 1."), "{machine:?}");
+        assert!(machine.processors >= 1);
+        assert_eq!(machine.backends[0], "portable");
+        assert_ne!(machine.kernel, "unknown");
+        // 2026-01-31
+        let numbers: Vec<u32> = machine.date.split('-').map(|part| part.parse().unwrap()).collect();
+        assert!(matches!(numbers[..], [2024..=9999, 1..=12, 1..=31]), "{machine:?}");
+        assert_eq!(machine.to_string().lines().count(), 1);
+    }
+
+    #[test]
+    fn a_missing_file_or_line_is_unknown() {
+        assert_eq!(field("/nonexistent", "model name", ':'), "unknown");
+        assert_eq!(field("/proc/cpuinfo", "no such line", ':'), "unknown");
+    }
+}
