@@ -115,15 +115,13 @@ fn measure_one(options: &Options, subject: Subject<'_>) -> Measurement {
     measure_in_turn(options, vec![subject])[0]
 }
 
-/// Measures several subjects, one sample of each in turn, so that their ratios hold even where absolute numbers wander. The results
-/// come in the order of the subjects. Each has its own share of time as in `options`.
+/// Measures several subjects, a few samples of each in turn, so that their ratios hold even where absolute numbers wander. The
+/// results come in the order of the subjects. Each has its own share of time as in `options`.
 pub fn measure_in_turn(options: &Options, mut subjects: Vec<Subject<'_>>) -> Vec<Measurement> {
     let mut runs: Vec<_> = subjects.iter_mut().map(|subject| Run::new(options, subject)).collect();
     while runs.iter().any(|run| !run.done(options)) {
         for run in &mut runs {
-            if !run.done(options) {
-                run.sample();
-            }
+            run.turn(options);
         }
     }
     runs.iter().map(Run::measurement).collect()
@@ -131,6 +129,10 @@ pub fn measure_in_turn(options: &Options, mut subjects: Vec<Subject<'_>>) -> Vec
 
 /// Least duration of a sample: reading the clocks, some twenty nanoseconds, is then lost in it.
 const SAMPLE_NANOSECONDS: f64 = 20e3;
+
+/// Most samples in a turn, and the time after which a turn ends.
+const TURN_SAMPLES: usize = 16;
+const TURN: Duration = Duration::from_millis(1);
 
 /// A subject being measured.
 struct Run<'a, 'b> {
@@ -166,6 +168,18 @@ impl<'a, 'b> Run<'a, 'b> {
         let samples = self.nanoseconds.len();
         samples >= options.samples.max(Options::MIN_SAMPLES)
             || (self.spent >= options.time && samples >= Options::MIN_SAMPLES)
+    }
+
+    /// Takes several samples, as the first finds the caches full of other subjects' data, unless they are so long that it does
+    /// not matter.
+    fn turn(&mut self, options: &Options) {
+        let start = Instant::now();
+        for _ in 0..TURN_SAMPLES {
+            if self.done(options) || start.elapsed() > TURN {
+                break;
+            }
+            self.sample();
+        }
     }
 
     fn sample(&mut self) {
