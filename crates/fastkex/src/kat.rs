@@ -6,11 +6,9 @@ use clap::Args;
 use reference::drbg::Drbg;
 use reference::kat::{self, Implementation, KatFile, Record, replay};
 use serde::Serialize;
-use sntrup::{
-    Backend, Ciphertext, Error, KeyPair, ParameterSet, PublicKey, SecretKey, Sntrup653, Sntrup761,
-    Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
-};
+use sntrup::{Backend, Ciphertext, Error, KeyPair, ParameterSet, PublicKey, SecretKey};
 
+use crate::sets::{ForSet, for_set};
 use cli::{Failure, Outcome};
 
 /// Sizes of the batches that a sequence of keys is drawn in.
@@ -124,50 +122,50 @@ fn replay_on(
 ) -> Result<(), Failure> {
     let parameters =
         file.parameters().map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-    match parameters.name {
-        "sntrup653" => replay_set::<Sntrup653>(path, file, backend, results),
-        "sntrup761" => replay_set::<Sntrup761>(path, file, backend, results),
-        "sntrup857" => replay_set::<Sntrup857>(path, file, backend, results),
-        "sntrup953" => replay_set::<Sntrup953>(path, file, backend, results),
-        "sntrup1013" => replay_set::<Sntrup1013>(path, file, backend, results),
-        "sntrup1277" => replay_set::<Sntrup1277>(path, file, backend, results),
-        other => return Err(Failure::new(format!("{}: {other} is not known", path.display()))),
-    }
-    Ok(())
+    let name = parameters.name;
+    for_set(name, Replay { path, file, backend, results })
+        .ok_or_else(|| Failure::new(format!("{}: {name} is not known", path.display())))
 }
 
-/// Counts are replayed once, sequences in batches of every size.
-fn replay_set<P: ParameterSet>(
-    path: &Path,
-    file: &KatFile,
+struct Replay<'a> {
+    path: &'a Path,
+    file: &'a KatFile,
     backend: Backend,
-    results: &mut Vec<Replayed>,
-) {
-    let has_sequence = file.records.iter().any(|record| matches!(record, Record::Sequence(_)));
-    let batches = if has_sequence { &BATCHES[..] } else { &BATCHES[..1] };
-    for &batch in batches {
-        let mut implementation =
-            OnBackend::<P> { backend, batch, parameter_set: core::marker::PhantomData };
-        let records: Vec<_> = file
-            .records
-            .iter()
-            .filter(|record| batch == 1 || matches!(record, Record::Sequence(_)))
-            .collect();
-        let mut result = Replayed {
-            file: path.display().to_string(),
-            parameter_set: P::NAME,
-            backend: backend.name(),
-            batch,
-            records: records.len(),
-            matched: 0,
-            mismatches: Vec::new(),
-        };
-        for record in records {
-            let mismatches = replay(record, &mut implementation);
-            result.matched += usize::from(mismatches.is_empty());
-            result.mismatches.extend(mismatches.iter().map(ToString::to_string));
+    results: &'a mut Vec<Replayed>,
+}
+
+impl ForSet for Replay<'_> {
+    type Output = ();
+
+    /// Counts are replayed once, sequences in batches of every size.
+    fn run<P: ParameterSet>(self) {
+        let Replay { path, file, backend, results } = self;
+        let has_sequence = file.records.iter().any(|record| matches!(record, Record::Sequence(_)));
+        let batches = if has_sequence { &BATCHES[..] } else { &BATCHES[..1] };
+        for &batch in batches {
+            let mut implementation =
+                OnBackend::<P> { backend, batch, parameter_set: core::marker::PhantomData };
+            let records: Vec<_> = file
+                .records
+                .iter()
+                .filter(|record| batch == 1 || matches!(record, Record::Sequence(_)))
+                .collect();
+            let mut result = Replayed {
+                file: path.display().to_string(),
+                parameter_set: P::NAME,
+                backend: backend.name(),
+                batch,
+                records: records.len(),
+                matched: 0,
+                mismatches: Vec::new(),
+            };
+            for record in records {
+                let mismatches = replay(record, &mut implementation);
+                result.matched += usize::from(mismatches.is_empty());
+                result.mismatches.extend(mismatches.iter().map(ToString::to_string));
+            }
+            results.push(result);
         }
-        results.push(result);
     }
 }
 

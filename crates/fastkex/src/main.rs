@@ -6,6 +6,8 @@ mod doctor;
 mod kat;
 mod module;
 mod run;
+mod sets;
+mod speed;
 
 use std::process::ExitCode;
 
@@ -24,6 +26,7 @@ enum Command {
     Run(run::Run),
     Doctor(doctor::Doctor),
     Kat(kat::Kat),
+    Speed(speed::Speed),
 }
 
 fn main() -> ExitCode {
@@ -31,5 +34,6 @@ fn main() -> ExitCode {
         Command::Run(run) => run.run(),
         Command::Doctor(doctor) => doctor.run(),
         Command::Kat(kat) => kat.run(),
+        Command::Speed(speed) => speed.run(),
     })
 }
