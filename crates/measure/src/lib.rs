@@ -19,6 +19,7 @@
 
 mod format;
 mod machine;
+mod stack;
 mod subject;
 
 use std::time::{Duration, Instant};
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 pub use format::{Align, Table, bytes, duration, grouped, percent, rate};
 pub use machine::{Machine, machine};
+pub use stack::stack_high_water;
 pub use subject::Subject;
 
 /// How measurements are made, in one sentence for reports.
