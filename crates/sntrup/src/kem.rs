@@ -333,9 +333,10 @@ pub(crate) fn weight_mismatch<P: ParameterSet>(a: &Coefficients<P>) -> i16 {
     a.as_slice().iter().fold(0, |weight, &x| weight + (x & 1)) - P::W as i16
 }
 
-/// All ones if `difference` is not zero, else zero.
+/// All ones if `difference` is not zero, else zero. The compiler may not see that there are two values only: it would make a
+/// branch of what they choose.
 pub(crate) fn mask(difference: i16) -> i16 {
-    (difference | difference.wrapping_neg()) >> 15
+    core::hint::black_box((difference | difference.wrapping_neg()) >> 15)
 }
 
 // Operations on lanes are not inlined: the memory of one is then off the stack while another runs.
