@@ -24,9 +24,18 @@ pub fn release_folder() -> PathBuf {
 /// # Errors
 /// Cargo cannot be run or fails, or makes no such file; cargo's own messages go to standard error.
 pub fn build(package: &str, file: &str) -> io::Result<PathBuf> {
+    build_with(package, &[], file)
+}
+
+/// [`build`] with some of the package's features.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_with(package: &str, features: &[&str], file: &str) -> io::Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(["build", "--quiet", "--release", "--package", package])
+        .args(["--features", &features.join(",")])
         .current_dir(root())
         .stdin(Stdio::null())
         .status()?;

@@ -10,6 +10,7 @@ use serde_json::Value;
 const LEVELS: [(&str, u8); 14] = [
     ("artifacts", 0),
     ("cli", 1),
+    ("constant-time", 5),
     ("lanes", 1),
     ("openssl-abi", 1),
     ("openssl-conf", 1),

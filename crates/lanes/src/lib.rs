@@ -20,6 +20,8 @@ mod bits;
 #[cfg(target_arch = "x86_64")]
 pub mod clock;
 mod integers;
+#[cfg(all(feature = "memcheck", target_arch = "x86_64"))]
+pub mod memcheck;
 mod modulus;
 mod portable;
 

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::kem::{KeyPair, Secrets};
 use crate::params::ParameterSet;
 use crate::product::{Coefficients, Transform, Workspace};
+use crate::public::public;
 use crate::recip::{r3_invert, rq_invert_triple};
 use crate::{r3, short};
 
@@ -115,7 +116,8 @@ where
 {
     loop {
         short::small(lanes, &mut secrets.g, random)?;
-        if r3::is_invertible_by_small_factors(lanes, &secrets.g) {
+        // A g that is not invertible is thrown away.
+        if public(r3::is_invertible_by_small_factors(lanes, &secrets.g)) {
             break;
         }
     }
@@ -193,7 +195,7 @@ impl<P: ParameterSet> Products<P> {
         }
 
         // `total` is the inverse of prefix i.
-        if !R::reciprocal(lanes, total) {
+        if !public(R::reciprocal(lanes, total)) {
             return false;
         }
         for i in (1..n).rev() {

@@ -14,6 +14,7 @@ use crate::error::{Error, What};
 use crate::hash::{Hash, Purpose, hash, hash_all};
 use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Multiplier, wipe};
+use crate::public::public;
 use crate::rq::TripleToSmall;
 use crate::{batch, r3};
 
@@ -268,13 +269,14 @@ impl<P: ParameterSet> SecretKey<P> {
         (*key.0).as_mut().copy_from_slice(bytes);
 
         let parts = parts::<P>(bytes);
-        let canonical = is_canonical_small::<P>(parts.f)
-            && is_canonical_small::<P>(parts.g_inverse)
+        // What is wrong with a file that holds no key is not secret.
+        let canonical = public(is_canonical_small::<P>(parts.f))
+            && public(is_canonical_small::<P>(parts.g_inverse))
             && PublicKey::<P>::from_bytes(parts.public_key).is_ok();
         if !canonical {
             return Err(Error::NotCanonical { what });
         }
-        let weighs = Backend::best().run(WeightOf(parts.f, PhantomData::<P>)) == 0;
+        let weighs = public(Backend::best().run(WeightOf(parts.f, PhantomData::<P>)) == 0);
         let hashes = *hash(Purpose::PublicKey, &[parts.public_key]) == *parts.public_key_hash;
         if !(weighs && hashes) {
             return Err(Error::Inconsistent { what });
@@ -413,7 +415,7 @@ impl<P: ParameterSet> Dispatch for Check<'_, P> {
         lanes.run(r3::Reduce::<P, L>(&mut product));
         product.as_mut_slice()[0] -= 1;
         let is_one = product.as_slice().iter().fold(0, |bits, &x| bits | x) == 0;
-        if third_is_small && is_one {
+        if public(third_is_small & is_one) {
             Ok(())
         } else {
             Err(Error::Inconsistent { what: what::<P>("secret key") })

@@ -29,6 +29,7 @@ mod hash;
 mod kem;
 mod params;
 mod product;
+mod public;
 mod r3;
 mod recip;
 mod rq;

@@ -1,0 +1,176 @@
+//! Runs every operation of every parameter set with its secrets marked undefined. Under valgrind's memcheck each branch and each
+//! address that depends on one is an error. Usage: `valgrind memcheck BACKEND`, or `valgrind memcheck leak branch|index`.
+
+#![forbid(unsafe_code)]
+
+use std::hint::black_box;
+use std::process::ExitCode;
+
+use lanes::memcheck::{define, is_running, undefine, undefined_bits};
+use rand_core::{Infallible, TryCryptoRng, TryRng};
+use reference::drbg::Drbg;
+use sntrup::{
+    Backend, Ciphertext, ExpandedKey, KeyPair, ParameterSet, PreparedEncapsulation, PublicKey,
+    SecretKey, SharedSecret, Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
+};
+
+/// Keys in a batch: one first, one last, one between.
+const BATCH: usize = 3;
+
+/// A random source whose bytes are secret as soon as they are drawn.
+struct Secret(Drbg);
+
+impl TryRng for Secret {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        let mut bytes = [0; 4];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let mut bytes = [0; 8];
+        self.try_fill_bytes(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0.fill(bytes);
+        undefine(bytes);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Secret {}
+
+/// Secret bytes that are not followed would make this check one of nothing.
+fn assert_secret(what: &str, bytes: &[u8]) {
+    let undefined = undefined_bits(bytes).unwrap_or_default();
+    assert!(undefined >= 6 * bytes.len() as u64, "{what}: {undefined} bits undefined");
+}
+
+/// What was sent is public.
+fn sent<P: ParameterSet>(
+    (ciphertext, secret): (Ciphertext<P>, SharedSecret),
+) -> (Ciphertext<P>, SharedSecret) {
+    assert_secret("the ciphertext's secret", secret.as_bytes());
+    define(ciphertext.as_bytes());
+    (ciphertext, secret)
+}
+
+fn equal(a: &SharedSecret, b: &SharedSecret) -> bool {
+    let (a, b) = (*a.as_bytes(), *b.as_bytes());
+    define(&a);
+    define(&b);
+    a == b
+}
+
+/// Every way to decapsulate.
+fn decapsulate<P: ParameterSet>(
+    backend: Backend,
+    key: &SecretKey<P>,
+    expanded: &ExpandedKey<P>,
+    ciphertext: &Ciphertext<P>,
+) -> SharedSecret {
+    let secret = key.decapsulate(backend, ciphertext);
+    assert_secret("a decapsulated secret", secret.as_bytes());
+    assert!(equal(&secret, &expanded.decapsulate(ciphertext)));
+    secret
+}
+
+fn check<P: ParameterSet>(backend: Backend) {
+    let random = &mut Secret(Drbg::new(&[7; 48]));
+    let mut pairs = KeyPair::<P>::generate_batch(backend, BATCH, random).unwrap();
+    pairs.push(KeyPair::generate(backend, random).unwrap());
+    // What a parameter set and a batch do depends on nothing else: the first and the last key stand for the others.
+    for pair in [pairs.remove(0), pairs.remove(BATCH - 1)] {
+        let public = pair.public_key();
+        define(public.as_bytes());
+        let public = PublicKey::<P>::from_bytes(public.as_bytes()).unwrap();
+        let (ciphertext, secret) = sent(public.encapsulate(backend, random).unwrap());
+
+        let (_, key) = pair.into_parts();
+        assert_secret("f and 1/g", &key.as_bytes()[..2 * P::SMALL_BYTES - 1]);
+        let expanded = key.expand(backend);
+        assert!(equal(&secret, &decapsulate(backend, &key, &expanded, &ciphertext)));
+
+        // Wrong in Rounded, in the confirmation, and everywhere.
+        for (position, byte) in [(0, 1), (P::ROUNDED_BYTES, 1), (0, 0xff)] {
+            let mut bytes = ciphertext.as_bytes().to_vec();
+            bytes[position] ^= byte;
+            if byte == 0xff {
+                bytes.fill(byte);
+            }
+            let wrong = Ciphertext::from_bytes(&bytes).unwrap();
+            assert!(!equal(&secret, &decapsulate(backend, &key, &expanded, &wrong)));
+        }
+
+        // A key from a file: what is public in it is where the format puts it.
+        let mut bytes = key.as_bytes().to_vec();
+        let (small, public) = (P::SMALL_BYTES, P::PUBLIC_KEY_BYTES);
+        define(&bytes[2 * small..2 * small + public]);
+        define(&bytes[3 * small + public..]);
+        undefine(&mut bytes[..2 * small]);
+        let read = SecretKey::<P>::from_bytes(&bytes).unwrap();
+        read.check(backend).unwrap();
+    }
+
+    // Encapsulations prepared before the key is known.
+    let pair = pairs.remove(0);
+    define(pair.public_key().as_bytes());
+    let public = pair.public_key().clone();
+    let mut prepared = PreparedEncapsulation::<P>::generate_batch(backend, 2, random).unwrap();
+    prepared.push(PreparedEncapsulation::generate(backend, random).unwrap());
+    let mut made: Vec<_> = prepared.into_iter().map(|one| sent(one.encapsulate(&public))).collect();
+    let (ciphertext, secret) = made.remove(0);
+    assert!(equal(&secret, &pair.decapsulate(backend, &ciphertext)));
+}
+
+/// What the check must find: a branch on a secret, or a table's entry for it.
+fn leak(how: &str) -> Result<(), String> {
+    let mut secret = [0; 1];
+    let Ok(()) = Secret(Drbg::new(&[7; 48])).try_fill_bytes(&mut secret);
+    let secret = black_box(secret[0]);
+    match how {
+        "branch" if secret > 100 => println!("above"),
+        "branch" => println!("below"),
+        "index" => {
+            black_box(black_box(&[0u8; 256])[usize::from(secret)]);
+        }
+        _ => return Err(format!("unknown leak '{how}': expected branch or index")),
+    }
+    Ok(())
+}
+
+fn run(arguments: &[String]) -> Result<(), String> {
+    if !is_running() {
+        return Err("valgrind does not run this program, so nothing would be checked".into());
+    }
+    match arguments {
+        [name, how] if name == "leak" => leak(how),
+        [name] => {
+            let backend = Backend::named(name).map_err(|error| error.to_string())?;
+            check::<Sntrup653>(backend);
+            check::<Sntrup761>(backend);
+            check::<Sntrup857>(backend);
+            check::<Sntrup953>(backend);
+            check::<Sntrup1013>(backend);
+            check::<Sntrup1277>(backend);
+            println!("{name}: all operations of six parameter sets");
+            Ok(())
+        }
+        _ => Err("usage: memcheck BACKEND | leak branch|index".into()),
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("memcheck: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

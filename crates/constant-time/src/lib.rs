@@ -1,0 +1,3 @@
+//! Checks that secrets do not steer the code.
+
+#![forbid(unsafe_code)]
