@@ -4,6 +4,8 @@ use crate::Lanes;
 pub trait BitLanes: Lanes {
     /// A vector of bits.
     type Bits: Copy;
+    /// One of two.
+    type Choice: Copy;
 
     /// Words of 64 bits in a vector: a power of two, at most 8.
     const BIT_WORDS: usize;
@@ -25,4 +27,34 @@ pub trait BitLanes: Lanes {
     /// Of 64 words, each -1, 0 or 1: the bits of those that are not zero, and of those that are -1. The first word's bit is the
     /// lowest.
     fn bit_planes(self, from: &[Self::Word]) -> [u64; 2];
+
+    /// Every bit one place forward, where the first bit is the highest one of the first word. The first one is lost, a zero comes
+    /// in last.
+    fn forward_bits(self, a: Self::Bits) -> Self::Bits;
+    /// Every `stride`th bit of the result, the first one being the highest, from the highest bits of `word`; zeros between them.
+    #[inline(always)]
+    fn spread_bits(self, word: u64, stride: usize) -> u64 {
+        let mut spread = 0;
+        for i in 0..64usize.div_ceil(stride) {
+            spread |= (word << i & 1 << 63) >> (i * stride);
+        }
+        spread
+    }
+    /// What decides in [`BitLanes::choose_bits`].
+    fn choice(self, mask: u64) -> Self::Choice;
+    /// `a` if the choice was made with all ones, `b` if with zero.
+    fn choose_bits(self, choice: Self::Choice, a: Self::Bits, b: Self::Bits) -> Self::Bits;
+}
+
+/// Every `stride`th bit, from the highest one down.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn every(stride: usize) -> u64 {
+    let mut mask = 1 << 63;
+    let mut covered = stride;
+    while covered < 64 {
+        mask |= mask >> covered;
+        covered *= 2;
+    }
+    mask
 }

@@ -1,7 +1,7 @@
 use core::arch::x86_64::*;
 
 use super::{Avx2, read};
-use crate::BitLanes;
+use crate::{BitLanes, bits::every};
 
 const BIT_WORDS: usize = 4;
 
@@ -21,6 +21,7 @@ fn narrow(from: &[i16]) -> __m256i {
 
 impl BitLanes for Avx2 {
     type Bits = __m256i;
+    type Choice = __m256i;
 
     const BIT_WORDS: usize = BIT_WORDS;
 
@@ -69,5 +70,32 @@ impl BitLanes for Avx2 {
         // Odd bytes are those that are not zero.
         let nonzero = avx2!(high_bits(_mm256_slli_epi16::<7>(low), _mm256_slli_epi16::<7>(high)));
         [nonzero, high_bits(low, high)]
+    }
+
+    #[inline(always)]
+    fn forward_bits(self, a: __m256i) -> __m256i {
+        avx2! {
+            let next = _mm256_permute4x64_epi64::<0b00_11_10_01>(a);
+            let next = _mm256_blend_epi32::<0b1100_0000>(next, _mm256_setzero_si256());
+            _mm256_or_si256(_mm256_slli_epi64::<1>(a), _mm256_srli_epi64::<63>(next))
+        }
+    }
+
+    #[inline(always)]
+    fn spread_bits(self, word: u64, stride: usize) -> u64 {
+        avx2! {
+            let count = 64usize.div_ceil(stride);
+            _pdep_u64(word >> (64 - count), every(stride))
+        }
+    }
+
+    #[inline(always)]
+    fn choice(self, mask: u64) -> __m256i {
+        self.splat_bits(mask)
+    }
+
+    #[inline(always)]
+    fn choose_bits(self, choice: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        avx2!(_mm256_blendv_epi8(b, a, choice))
     }
 }

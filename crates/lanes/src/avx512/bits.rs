@@ -1,7 +1,7 @@
 use core::arch::x86_64::*;
 
 use super::{Avx512, read};
-use crate::BitLanes;
+use crate::{BitLanes, bits::every};
 
 const BIT_WORDS: usize = 8;
 
@@ -18,6 +18,7 @@ const LOW_BYTES: [u8; 64] = {
 
 impl BitLanes for Avx512 {
     type Bits = __m512i;
+    type Choice = __mmask8;
 
     const BIT_WORDS: usize = BIT_WORDS;
 
@@ -69,5 +70,31 @@ impl BitLanes for Avx512 {
             let bytes = _mm512_permutex2var_epi8(low, order, high);
             [_mm512_test_epi8_mask(bytes, bytes), _mm512_movepi8_mask(bytes)]
         }
+    }
+
+    #[inline(always)]
+    fn forward_bits(self, a: __m512i) -> __m512i {
+        avx512! {
+            let next = _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), a);
+            _mm512_shldi_epi64::<1>(a, next)
+        }
+    }
+
+    #[inline(always)]
+    fn spread_bits(self, word: u64, stride: usize) -> u64 {
+        avx512! {
+            let count = 64usize.div_ceil(stride);
+            _pdep_u64(word >> (64 - count), every(stride))
+        }
+    }
+
+    #[inline(always)]
+    fn choice(self, mask: u64) -> __mmask8 {
+        mask as __mmask8
+    }
+
+    #[inline(always)]
+    fn choose_bits(self, choice: __mmask8, a: __m512i, b: __m512i) -> __m512i {
+        avx512!(_mm512_mask_mov_epi64(b, choice, a))
     }
 }

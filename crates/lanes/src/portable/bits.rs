@@ -3,6 +3,7 @@ use crate::BitLanes;
 
 impl BitLanes for Portable {
     type Bits = u64;
+    type Choice = u64;
 
     const BIT_WORDS: usize = 1;
 
@@ -49,5 +50,20 @@ impl BitLanes for Portable {
             negative = negative << 1 | x as u64 >> 63;
         }
         [nonzero, negative]
+    }
+
+    #[inline(always)]
+    fn forward_bits(self, a: u64) -> u64 {
+        a << 1
+    }
+
+    #[inline(always)]
+    fn choice(self, mask: u64) -> u64 {
+        mask
+    }
+
+    #[inline(always)]
+    fn choose_bits(self, choice: u64, a: u64, b: u64) -> u64 {
+        b ^ (choice & (a ^ b))
     }
 }

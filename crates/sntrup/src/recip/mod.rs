@@ -83,6 +83,61 @@ mod tests {
         }
     }
 
+    fn of_terms<P: ParameterSet>(terms: &[(usize, i16)]) -> Coefficients<P> {
+        let mut a = Coefficients::zero();
+        for &(i, x) in terms {
+            a.as_mut_slice()[i] = x;
+        }
+        a
+    }
+
+    /// Zero, and each small factor times monomials and times binomials, have no inverse.
+    fn check_without_inverse<P: ParameterSet>() {
+        let mut elements = vec![Coefficients::<P>::zero()];
+        for factor in P::SMALL_FACTORS {
+            let terms: Vec<_> =
+                factor.bytes().map(|c| i16::from(c == b'+') - i16::from(c == b'-')).collect();
+            for first in [0, 1, 63, 64, P::P - terms.len()] {
+                let mut a = Coefficients::zero();
+                a.as_mut_slice()[first..][..terms.len()].copy_from_slice(&terms);
+                elements.push(a.clone());
+                let far = (first + P::P / 2) % (P::P - terms.len());
+                for (x, y) in a.as_mut_slice()[far..].iter_mut().zip(&terms) {
+                    *x = (*x - y + 4) % 3 - 1;
+                }
+                elements.push(a);
+            }
+        }
+        for backend in Backend::available() {
+            for a in &elements {
+                assert!(backend.run(CheckSmall(a)).is_none(), "{}", P::NAME);
+                assert!(!backend.run(HasNoSmallFactor(a)), "{}", P::NAME);
+            }
+        }
+    }
+
+    /// Monomials, whose inverses take the longest and the shortest way, and elements of little weight.
+    fn check_sparse<P: ParameterSet>() {
+        let mut elements = Vec::new();
+        for k in [0, 1, 2, 31, 62, 63, 64, 65, 127, P::P / 2, P::P - 65, P::P - 2, P::P - 1] {
+            for sign in [1, -1] {
+                elements.push((true, of_terms::<P>(&[(k, sign)])));
+                for l in [0, 5, 64, P::P - 1] {
+                    elements.push((false, of_terms(&[(k, 1), (l, sign)])));
+                    elements.push((false, of_terms(&[(k, -1), (l, sign), (P::P / 3, sign)])));
+                }
+            }
+        }
+        for backend in Backend::available() {
+            for (invertible, a) in &elements {
+                let one = backend.run(CheckSmall(a));
+                assert!(one.is_some() || !invertible, "{}", P::NAME);
+                assert_eq!(one.is_some(), backend.run(HasNoSmallFactor(a)), "{}", P::NAME);
+                assert!(one.is_none_or(|one| is_one(&one)), "{}", P::NAME);
+            }
+        }
+    }
+
     #[test]
     fn an_element_times_its_inverse_is_one() {
         let state = &mut 1;
@@ -92,5 +147,25 @@ mod tests {
         check::<Sntrup953>(state);
         check::<Sntrup1013>(state);
         check::<Sntrup1277>(state);
+    }
+
+    #[test]
+    fn sparse_elements_have_inverses() {
+        check_sparse::<Sntrup653>();
+        check_sparse::<Sntrup761>();
+        check_sparse::<Sntrup857>();
+        check_sparse::<Sntrup953>();
+        check_sparse::<Sntrup1013>();
+        check_sparse::<Sntrup1277>();
+    }
+
+    #[test]
+    fn multiples_of_small_factors_have_none() {
+        check_without_inverse::<Sntrup653>();
+        check_without_inverse::<Sntrup761>();
+        check_without_inverse::<Sntrup857>();
+        check_without_inverse::<Sntrup953>();
+        check_without_inverse::<Sntrup1013>();
+        check_without_inverse::<Sntrup1277>();
     }
 }

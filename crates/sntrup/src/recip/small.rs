@@ -1,126 +1,224 @@
 //! R/3: coefficients as bit planes.
+//!
+//! A row is a polynomial, f or g, and from coefficient 2p downwards its cofactor, v or r: a step treats both alike, and what f and g
+//! lose, v and r gain. A row stands in strands: coefficient i is bit i / n of strand i mod n, so that a division by x renames the
+//! strands and moves the bits of only one. Which multiple of f a step adds to g depends on their lowest coefficients: for the next
+//! 64 steps on the lowest 64, the window.
+//!
+//! A row may be multiplied by -1, cofactor and all, so a step makes g + c f whether it exchanges them or not.
 
-use lanes::{Hardware, Kernel, Lanes};
+use lanes::{BitLanes, Hardware, Kernel};
 
 use crate::params::ParameterSet;
-use crate::product::Coefficients;
-use crate::r3::Planes;
+use crate::product::{Coefficients, wipe};
+use crate::r3::{Trits, add};
 
 /// Replaces `a` by 1 / a in R/3, and says whether it could: if not, which is not secret, `a` is left undefined.
 #[must_use]
 pub(crate) fn r3_invert<P: ParameterSet, L: Hardware>(lanes: L, a: &mut Coefficients<P>) -> bool {
-    let mut f = Planes::<P>::zero();
-    for (i, negative) in [(0, 0), (P::P - 1, 1), (P::P, 1)] {
-        f.nonzero.as_mut()[i / 64] |= 1 << (i % 64);
-        f.negative.as_mut()[i / 64] |= negative << (i % 64);
+    lanes.run(Invert(a))
+}
+
+/// Words of 64 bits that hold a row of any set, in vectors of any length.
+const MAX_WORDS: usize = 40;
+/// Strands of a row, at most.
+const MAX_STRANDS: usize = 40;
+
+/// Steps between two looks at a row, and coefficients that decide about them.
+const WINDOW: usize = 64;
+
+/// A row in memory. Its first bits are the highest ones of words.
+struct Row {
+    nonzero: [u64; MAX_WORDS],
+    sign: [u64; MAX_WORDS],
+}
+
+impl Row {
+    const ZERO: Row = Row { nonzero: [0; MAX_WORDS], sign: [0; MAX_WORDS] };
+
+    /// Makes the coefficient at a place plus or minus one.
+    #[inline(always)]
+    fn set(&mut self, (word, bit): (usize, usize), negative: bool) {
+        self.nonzero[word] |= 1 << (63 - bit);
+        self.sign[word] |= u64::from(negative) << (63 - bit);
     }
-    let mut r = Planes::<P>::zero();
-    r.nonzero.as_mut()[0] = 1;
-    let mut state =
-        R3State { f, g: planes(a.as_slice().iter().rev().copied()), v: Planes::zero(), r };
-    let delta = lanes.run(R3DivisionSteps(&mut state));
-    let sign = coefficient(&state.f, 0);
-    for (i, x) in a.as_mut_slice().iter_mut().enumerate() {
-        *x = sign * coefficient(&state.v, P::P - 1 - i);
+}
+
+impl Drop for Row {
+    #[inline(always)]
+    fn drop(&mut self) {
+        wipe(&mut self.nonzero);
+        wipe(&mut self.sign);
     }
-    delta == 0
 }
 
-fn planes<P: ParameterSet>(coefficients: impl Iterator<Item = i16>) -> Planes<P> {
-    let mut planes = Planes::<P>::zero();
-    let (nonzero, negative) = (planes.nonzero.as_mut(), planes.negative.as_mut());
-    for (i, x) in coefficients.enumerate() {
-        nonzero[i / 64] |= (x as u64 & 1) << (i % 64);
-        negative[i / 64] |= (x as u64 >> 63) << (i % 64);
+/// How rows stand in strands: a strand is a vector.
+struct Strands<P, L>(P, L);
+
+impl<P: ParameterSet, L: BitLanes> Strands<P, L> {
+    const COUNT: usize = (2 * P::P + 1).div_ceil(64 * L::BIT_WORDS);
+
+    /// Word and bit of a coefficient.
+    #[inline(always)]
+    fn place(coefficient: usize) -> (usize, usize) {
+        let (strand, bit) = (coefficient % Self::COUNT, coefficient / Self::COUNT);
+        (strand * L::BIT_WORDS + bit / 64, bit % 64)
     }
-    planes
 }
 
-/// The coefficient at bit `i`.
-#[inline(always)]
-fn coefficient<P: ParameterSet>(planes: &Planes<P>, i: usize) -> i16 {
-    let bit = |plane: &P::Plane| (plane.as_ref()[i / 64] >> (i % 64) & 1) as i16;
-    bit(&planes.nonzero) - 2 * bit(&planes.negative)
-}
+struct Invert<'a, P: ParameterSet>(&'a mut Coefficients<P>);
 
-struct R3State<P: ParameterSet> {
-    f: Planes<P>,
-    g: Planes<P>,
-    v: Planes<P>,
-    r: Planes<P>,
-}
-
-/// Runs the steps and returns the last `delta`, zero if and only if g was invertible.
-struct R3DivisionSteps<'a, P: ParameterSet>(&'a mut R3State<P>);
-
-impl<P: ParameterSet, L: Lanes> Kernel<L> for R3DivisionSteps<'_, P> {
-    type Output = i64;
+impl<P: ParameterSet, L: BitLanes<Word = i16>> Kernel<L> for Invert<'_, P> {
+    type Output = bool;
 
     #[inline(always)]
-    fn run(self, _: L) -> i64 {
-        let R3State { f, g, v, r } = self.0;
-        let mut delta = 1i64;
-        for _ in 0..2 * P::P - 1 {
-            shift_up(v.nonzero.as_mut());
-            shift_up(v.negative.as_mut());
-            let g_nonzero = g.nonzero.as_ref()[0] & 1;
-            let positive = (delta.wrapping_neg() as u64) >> 63;
-            let exchange = (g_nonzero & positive).wrapping_neg();
-            let mask = exchange as i64;
-            delta = (delta ^ mask).wrapping_sub(mask) + 1;
+    fn run(self, lanes: L) -> bool {
+        let a = self.0.as_mut_slice();
+        let (mut f, mut g) = (Row::ZERO, Row::ZERO);
+        f.set(Strands::<P, L>::place(0), false);
+        f.set(Strands::<P, L>::place(P::P - 1), true);
+        f.set(Strands::<P, L>::place(P::P), true);
+        // r = 1 comes divided by x: a step divides g after it has exchanged, v multiplies before.
+        g.set(Strands::<P, L>::place(2 * P::P), false);
+        read::<P, L>(lanes, &mut g, a);
 
-            exchange_planes(exchange, f, g);
-            exchange_planes(exchange, v, r);
-            // f_0 is not zero: g <- g - g_0 / f_0 * f.
-            let g0 = g.nonzero.as_ref()[0] & 1;
-            let sign = (f.negative.as_ref()[0] ^ g.negative.as_ref()[0] ^ 1) & 1;
-            add_multiple(g, f, g0.wrapping_neg(), sign.wrapping_neg());
-            add_multiple(r, v, g0.wrapping_neg(), sign.wrapping_neg());
-            shift_down(g.nonzero.as_mut());
-            shift_down(g.negative.as_mut());
+        let mut negated_delta = -1;
+        let mut left = 2 * P::P - 1;
+        while left > 0 {
+            let steps = left.min(WINDOW);
+            negated_delta = division_steps::<P, L>(lanes, &mut f, &mut g, negated_delta, steps);
+            left -= steps;
         }
-        delta
+        write::<P, L>(a, &f);
+        negated_delta == 0
     }
 }
 
+/// Adds `a`, reversed, to a row.
 #[inline(always)]
-fn shift_up(plane: &mut [u64]) {
-    for i in (1..plane.len()).rev() {
-        plane[i] = plane[i] << 1 | plane[i - 1] >> 63;
-    }
-    plane[0] <<= 1;
-}
-
-#[inline(always)]
-fn shift_down(plane: &mut [u64]) {
-    let last = plane.len() - 1;
-    for i in 0..last {
-        plane[i] = plane[i] >> 1 | plane[i + 1] << 63;
-    }
-    plane[last] >>= 1;
-}
-
-#[inline(always)]
-fn exchange_planes<P: ParameterSet>(mask: u64, a: &mut Planes<P>, b: &mut Planes<P>) {
-    for (x, y) in [(&mut a.nonzero, &mut b.nonzero), (&mut a.negative, &mut b.negative)] {
-        for (x, y) in x.as_mut().iter_mut().zip(y.as_mut()) {
-            let difference = (*x ^ *y) & mask;
-            *x ^= difference;
-            *y ^= difference;
+fn read<P: ParameterSet, L: BitLanes<Word = i16>>(lanes: L, row: &mut Row, a: &[i16]) {
+    let n = Strands::<P, L>::COUNT;
+    let mut coefficients = [0; 64];
+    for strand in 0..n {
+        for word in 0..P::P.div_ceil(64 * n) {
+            for bit in 0..64 {
+                let i = (64 * word + bit) * n + strand;
+                coefficients[63 - bit] = if i < P::P { a[P::P - 1 - i] } else { 0 };
+            }
+            let [nonzero, negative] = lanes.bit_planes(&coefficients);
+            row.nonzero[strand * L::BIT_WORDS + word] |= nonzero;
+            row.sign[strand * L::BIT_WORDS + word] |= negative;
         }
     }
+    wipe(&mut coefficients);
 }
 
-/// `a + c * b`, where c is not zero if `nonzero` is all ones and negative if `negative` is.
+/// Takes the inverse out of the last f: what v is, reversed, divided by what is left of f.
 #[inline(always)]
-fn add_multiple<P: ParameterSet>(a: &mut Planes<P>, b: &Planes<P>, nonzero: u64, negative: u64) {
-    let (a0, a1) = (a.nonzero.as_mut(), a.negative.as_mut());
-    let (b0, b1) = (b.nonzero.as_ref(), b.negative.as_ref());
-    for i in 0..P::PLANE_WORDS {
-        let y0 = b0[i] & nonzero;
-        let y1 = (b1[i] ^ negative) & y0;
-        let (x0, x1) = (a0[i], a1[i]);
-        a0[i] = (x0 ^ y0) | (x0 & !(x1 ^ y1));
-        a1[i] = (x1 | y1) ^ (x0 & y0);
+fn write<P: ParameterSet, L: BitLanes>(a: &mut [i16], f: &Row) {
+    let sign = ((f.sign[0] as i64) >> 63) as u64;
+    for (i, x) in a.iter_mut().enumerate() {
+        let (word, bit) = Strands::<P, L>::place(P::P + 1 - i);
+        let nonzero = (f.nonzero[word] << bit) >> 63;
+        let negative = ((f.sign[word] ^ sign) << bit) >> 63;
+        *x = nonzero as i16 - 2 * (nonzero & negative) as i16;
     }
+}
+
+/// The lowest coefficients of a row, the very lowest one in the highest bit.
+#[inline(always)]
+fn window<P: ParameterSet, L: BitLanes>(lanes: L, row: &Row) -> Trits<u64> {
+    let n = Strands::<P, L>::COUNT;
+    let mut window = Trits { nonzero: 0, sign: 0 };
+    for strand in 0..n {
+        let word = strand * L::BIT_WORDS;
+        window.nonzero |= lanes.spread_bits(row.nonzero[word], n) >> strand;
+        window.sign |= lanes.spread_bits(row.sign[word], n) >> strand;
+    }
+    window
+}
+
+/// Runs at most [`WINDOW`] steps and returns minus the new delta.
+#[inline(always)]
+fn division_steps<P: ParameterSet, L: BitLanes>(
+    lanes: L,
+    f_row: &mut Row,
+    g_row: &mut Row,
+    mut negated_delta: i64,
+    steps: usize,
+) -> i64 {
+    let n = Strands::<P, L>::COUNT;
+    let (mut low_f, mut low_g) = (window::<P, L>(lanes, f_row), window::<P, L>(lanes, g_row));
+    let zero = lanes.splat_bits(0);
+    let zero = Trits { nonzero: zero, sign: zero };
+    let (mut f, mut g) = ([zero; MAX_STRANDS], [zero; MAX_STRANDS]);
+    for i in 0..n {
+        f[i] = load(lanes, f_row, i);
+        g[i] = load(lanes, g_row, i);
+    }
+
+    for _ in 0..steps {
+        // Masks. f's lowest coefficient is not zero: g + c f has none if c = -g / f.
+        let nonzero = top_bit(low_g.nonzero);
+        let sign = !top_bit(low_f.sign ^ low_g.sign);
+        let exchange = nonzero & top_bit(negated_delta as u64);
+        // 1 - delta if they are exchanged, else 1 + delta.
+        negated_delta = (negated_delta ^ exchange as i64).wrapping_add(!exchange as i64);
+
+        let multiple = Trits { nonzero: low_f.nonzero & nonzero, sign: low_f.sign ^ sign };
+        let sum = add(lanes::Portable, low_g, multiple);
+        low_f.nonzero ^= (low_f.nonzero ^ low_g.nonzero) & exchange;
+        low_f.sign ^= (low_f.sign ^ low_g.sign) & exchange;
+        low_g = Trits { nonzero: sum.nonzero << 1, sign: sum.sign << 1 };
+
+        let nonzero = lanes.splat_bits(nonzero);
+        let sign = lanes.splat_bits(sign);
+        let exchange = lanes.choice(exchange);
+        let mut first = zero;
+        for i in 0..n {
+            let multiple = Trits {
+                nonzero: lanes.and_bits(f[i].nonzero, nonzero),
+                sign: lanes.xor_bits(f[i].sign, sign),
+            };
+            let sum = add(lanes, g[i], multiple);
+            f[i] = Trits {
+                nonzero: lanes.choose_bits(exchange, g[i].nonzero, f[i].nonzero),
+                sign: lanes.choose_bits(exchange, g[i].sign, f[i].sign),
+            };
+            if i == 0 {
+                first = sum;
+            } else {
+                g[i - 1] = sum;
+            }
+        }
+        g[n - 1] = Trits {
+            nonzero: lanes.forward_bits(first.nonzero),
+            sign: lanes.forward_bits(first.sign),
+        };
+    }
+
+    for i in 0..n {
+        store(lanes, f_row, i, f[i]);
+        store(lanes, g_row, i, g[i]);
+    }
+    negated_delta
+}
+
+/// The highest bit in every bit.
+#[inline(always)]
+fn top_bit(word: u64) -> u64 {
+    (word as i64 >> 63) as u64
+}
+
+#[inline(always)]
+fn load<L: BitLanes>(lanes: L, row: &Row, strand: usize) -> Trits<L::Bits> {
+    let at = strand * L::BIT_WORDS;
+    Trits { nonzero: lanes.load_bits(&row.nonzero[at..]), sign: lanes.load_bits(&row.sign[at..]) }
+}
+
+#[inline(always)]
+fn store<L: BitLanes>(lanes: L, row: &mut Row, strand: usize, v: Trits<L::Bits>) {
+    let at = strand * L::BIT_WORDS;
+    lanes.store_bits(&mut row.nonzero[at..], v.nonzero);
+    lanes.store_bits(&mut row.sign[at..], v.sign);
 }
