@@ -1,5 +1,14 @@
 use crate::Lanes;
 
+/// A vector of coefficients modulo 3 as two bit planes. Where a coefficient is zero, its sign may be anything.
+#[derive(Clone, Copy)]
+pub struct Trits<B> {
+    /// Where the coefficient is not zero.
+    pub nonzero: B,
+    /// Where it is -1, if it is not zero.
+    pub sign: B,
+}
+
 /// Operations on vectors of bits, in words of 64, for polynomials modulo 3 as bit planes.
 pub trait BitLanes: Lanes {
     /// A vector of bits.
@@ -18,12 +27,18 @@ pub trait BitLanes: Lanes {
     fn splat_bits(self, value: u64) -> Self::Bits;
     /// Bitwise and.
     fn and_bits(self, a: Self::Bits, b: Self::Bits) -> Self::Bits;
-    /// Bitwise `a & !b`.
-    fn and_not_bits(self, a: Self::Bits, b: Self::Bits) -> Self::Bits;
-    /// Bitwise or.
-    fn or_bits(self, a: Self::Bits, b: Self::Bits) -> Self::Bits;
     /// Bitwise exclusive or.
     fn xor_bits(self, a: Self::Bits, b: Self::Bits) -> Self::Bits;
+    /// `a + b`.
+    fn add_trits(self, a: Trits<Self::Bits>, b: Trits<Self::Bits>) -> Trits<Self::Bits>;
+    /// `a` if the choice was made with zero; if it was made with all ones, `a + b` where `sign` is zero and `a - b` where it is one.
+    fn add_multiple(
+        self,
+        a: Trits<Self::Bits>,
+        b: Trits<Self::Bits>,
+        choice: Self::Choice,
+        sign: Self::Bits,
+    ) -> Trits<Self::Bits>;
     /// Of 64 words, each -1, 0 or 1: the bits of those that are not zero, and of those that are -1. The first word's bit is the
     /// lowest.
     fn bit_planes(self, from: &[Self::Word]) -> [u64; 2];

@@ -30,7 +30,7 @@ pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
 pub use backend::{Backend, BackendError, Dispatch};
-pub use bits::BitLanes;
+pub use bits::{BitLanes, Trits};
 pub use integers::IntegerLanes;
 pub use modulus::Modulus;
 pub use portable::Portable;

@@ -1,6 +1,6 @@
 //! R/3 = (Z/3)\[x\]/(x^p - x - 1): reduction, bit planes, and the test for invertibility.
 
-use lanes::{BitLanes, Hardware, Kernel, Lanes};
+use lanes::{BitLanes, Hardware, Kernel, Lanes, Trits};
 
 use crate::params::{Array, ParameterSet};
 use crate::product::{Coefficients, wipe};
@@ -66,26 +66,6 @@ impl<P: ParameterSet> Drop for Planes<P> {
     }
 }
 
-/// A vector of coefficients -1, 0, 1 as two bit planes. Where the coefficient is zero, the sign may be anything.
-#[derive(Clone, Copy)]
-pub(crate) struct Trits<B> {
-    /// Where the coefficient is not zero.
-    pub(crate) nonzero: B,
-    /// Where it is negative, if it is not zero.
-    pub(crate) sign: B,
-}
-
-/// `a + b`.
-#[inline(always)]
-pub(crate) fn add<L: BitLanes>(lanes: L, a: Trits<L::Bits>, b: Trits<L::Bits>) -> Trits<L::Bits> {
-    let differ = lanes.xor_bits(a.sign, b.sign);
-    let either = lanes.xor_bits(a.nonzero, b.nonzero);
-    let alike = lanes.and_not_bits(a.nonzero, differ);
-    // Where b is not zero, the sign is b's if a is zero, and the other one if a is the same.
-    let change = lanes.and_bits(b.nonzero, lanes.xor_bits(differ, a.nonzero));
-    Trits { nonzero: lanes.or_bits(either, alike), sign: lanes.xor_bits(a.sign, change) }
-}
-
 /// Whether no small factor of x^p - x - 1 divides `g`. The factors left out divide a uniform g with probability below
 /// 2^-82 together; the batch's inversion detects them.
 ///
@@ -137,7 +117,7 @@ impl<P: ParameterSet, L: BitLanes<Word = i16>> Kernel<L> for SmallFactors<'_, P>
                         nonzero: lanes.and_bits(nonzero, of_nonzero),
                         sign: lanes.xor_bits(negative, of_negative),
                     };
-                    sums[i] = add(lanes, sums[i], product);
+                    sums[i] = lanes.add_trits(sums[i], product);
                 }
             }
             for i in 0..tile {

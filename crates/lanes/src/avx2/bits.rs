@@ -1,7 +1,7 @@
 use core::arch::x86_64::*;
 
 use super::{Avx2, read};
-use crate::{BitLanes, bits::every};
+use crate::{BitLanes, Trits, bits::every};
 
 const BIT_WORDS: usize = 4;
 
@@ -50,18 +50,36 @@ impl BitLanes for Avx2 {
     }
 
     #[inline(always)]
-    fn and_not_bits(self, a: __m256i, b: __m256i) -> __m256i {
-        avx2!(_mm256_andnot_si256(b, a))
-    }
-
-    #[inline(always)]
-    fn or_bits(self, a: __m256i, b: __m256i) -> __m256i {
-        avx2!(_mm256_or_si256(a, b))
-    }
-
-    #[inline(always)]
     fn xor_bits(self, a: __m256i, b: __m256i) -> __m256i {
         avx2!(_mm256_xor_si256(a, b))
+    }
+
+    #[inline(always)]
+    fn add_trits(self, a: Trits<__m256i>, b: Trits<__m256i>) -> Trits<__m256i> {
+        avx2! {
+            let differ = _mm256_xor_si256(a.sign, b.sign);
+            // Where b is not zero, the sign is b's if a is zero, and the other one if a is the same.
+            let change = _mm256_and_si256(b.nonzero, _mm256_xor_si256(differ, a.nonzero));
+            let either = _mm256_xor_si256(a.nonzero, b.nonzero);
+            let alike = _mm256_andnot_si256(differ, a.nonzero);
+            Trits {
+                nonzero: _mm256_or_si256(either, alike),
+                sign: _mm256_xor_si256(a.sign, change),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_multiple(
+        self,
+        a: Trits<__m256i>,
+        b: Trits<__m256i>,
+        choice: __m256i,
+        sign: __m256i,
+    ) -> Trits<__m256i> {
+        let (nonzero, sign) =
+            avx2!((_mm256_and_si256(b.nonzero, choice), _mm256_xor_si256(b.sign, sign)));
+        self.add_trits(a, Trits { nonzero, sign })
     }
 
     #[inline(always)]

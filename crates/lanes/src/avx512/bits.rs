@@ -1,9 +1,18 @@
 use core::arch::x86_64::*;
 
 use super::{Avx512, read};
-use crate::{BitLanes, bits::every};
+use crate::{BitLanes, Trits, bits::every};
 
 const BIT_WORDS: usize = 8;
+
+// Functions of three bits, the value for (1, 1, 1) being the highest bit.
+
+/// The exclusive or.
+const ODD: i32 = 0b1001_0110;
+/// Whether a + b is not zero, from whether a is, b is, and their signs differ.
+const SUM: i32 = 0b0111_1100;
+/// The sign of a + b: the second argument chooses between b's sign or, if a is not zero, its opposite, and a's sign.
+const SIGN: i32 = 0b1011_1000;
 
 /// The low bytes of the words of two vectors.
 const LOW_BYTES: [u8; 64] = {
@@ -47,18 +56,38 @@ impl BitLanes for Avx512 {
     }
 
     #[inline(always)]
-    fn and_not_bits(self, a: __m512i, b: __m512i) -> __m512i {
-        avx512!(_mm512_andnot_si512(b, a))
-    }
-
-    #[inline(always)]
-    fn or_bits(self, a: __m512i, b: __m512i) -> __m512i {
-        avx512!(_mm512_or_si512(a, b))
-    }
-
-    #[inline(always)]
     fn xor_bits(self, a: __m512i, b: __m512i) -> __m512i {
         avx512!(_mm512_xor_si512(a, b))
+    }
+
+    #[inline(always)]
+    fn add_trits(self, a: Trits<__m512i>, b: Trits<__m512i>) -> Trits<__m512i> {
+        avx512! {
+            let differ = _mm512_xor_si512(a.sign, b.sign);
+            let other = _mm512_xor_si512(b.sign, a.nonzero);
+            Trits {
+                nonzero: _mm512_ternarylogic_epi64::<SUM>(a.nonzero, b.nonzero, differ),
+                sign: _mm512_ternarylogic_epi64::<SIGN>(a.sign, b.nonzero, other),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add_multiple(
+        self,
+        a: Trits<__m512i>,
+        b: Trits<__m512i>,
+        choice: __mmask8,
+        sign: __m512i,
+    ) -> Trits<__m512i> {
+        avx512! {
+            let differ = _mm512_ternarylogic_epi64::<ODD>(sign, a.sign, b.sign);
+            let other = _mm512_ternarylogic_epi64::<ODD>(sign, a.nonzero, b.sign);
+            Trits {
+                nonzero: _mm512_mask_ternarylogic_epi64::<SUM>(a.nonzero, choice, b.nonzero, differ),
+                sign: _mm512_mask_ternarylogic_epi64::<SIGN>(a.sign, choice, b.nonzero, other),
+            }
+        }
     }
 
     #[inline(always)]

@@ -1,5 +1,5 @@
 use super::Portable;
-use crate::BitLanes;
+use crate::{BitLanes, Trits};
 
 impl BitLanes for Portable {
     type Bits = u64;
@@ -28,18 +28,22 @@ impl BitLanes for Portable {
     }
 
     #[inline(always)]
-    fn and_not_bits(self, a: u64, b: u64) -> u64 {
-        a & !b
-    }
-
-    #[inline(always)]
-    fn or_bits(self, a: u64, b: u64) -> u64 {
-        a | b
-    }
-
-    #[inline(always)]
     fn xor_bits(self, a: u64, b: u64) -> u64 {
         a ^ b
+    }
+
+    #[inline(always)]
+    fn add_trits(self, a: Trits<u64>, b: Trits<u64>) -> Trits<u64> {
+        let differ = a.sign ^ b.sign;
+        // Where b is not zero, the sign is b's if a is zero, and the other one if a is the same.
+        let change = b.nonzero & (differ ^ a.nonzero);
+        let nonzero = (a.nonzero ^ b.nonzero) | (a.nonzero & !differ);
+        Trits { nonzero, sign: a.sign ^ change }
+    }
+
+    #[inline(always)]
+    fn add_multiple(self, a: Trits<u64>, b: Trits<u64>, choice: u64, sign: u64) -> Trits<u64> {
+        self.add_trits(a, Trits { nonzero: b.nonzero & choice, sign: b.sign ^ sign })
     }
 
     #[inline(always)]

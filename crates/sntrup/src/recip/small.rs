@@ -7,11 +7,10 @@
 //!
 //! A row may be multiplied by -1, cofactor and all, so a step makes g + c f whether it exchanges them or not.
 
-use lanes::{BitLanes, Hardware, Kernel};
+use lanes::{BitLanes, Hardware, Kernel, Portable, Trits};
 
 use crate::params::ParameterSet;
 use crate::product::{Coefficients, wipe};
-use crate::r3::{Trits, add};
 
 /// Replaces `a` by 1 / a in R/3, and says whether it could: if not, which is not secret, `a` is left undefined.
 #[must_use]
@@ -165,22 +164,17 @@ fn division_steps<P: ParameterSet, L: BitLanes>(
         // 1 - delta if they are exchanged, else 1 + delta.
         negated_delta = (negated_delta ^ exchange as i64).wrapping_add(!exchange as i64);
 
-        let multiple = Trits { nonzero: low_f.nonzero & nonzero, sign: low_f.sign ^ sign };
-        let sum = add(lanes::Portable, low_g, multiple);
+        let sum = Portable.add_multiple(low_g, low_f, nonzero, sign);
         low_f.nonzero ^= (low_f.nonzero ^ low_g.nonzero) & exchange;
         low_f.sign ^= (low_f.sign ^ low_g.sign) & exchange;
         low_g = Trits { nonzero: sum.nonzero << 1, sign: sum.sign << 1 };
 
-        let nonzero = lanes.splat_bits(nonzero);
+        let nonzero = lanes.choice(nonzero);
         let sign = lanes.splat_bits(sign);
         let exchange = lanes.choice(exchange);
         let mut first = zero;
         for i in 0..n {
-            let multiple = Trits {
-                nonzero: lanes.and_bits(f[i].nonzero, nonzero),
-                sign: lanes.xor_bits(f[i].sign, sign),
-            };
-            let sum = add(lanes, g[i], multiple);
+            let sum = lanes.add_multiple(g[i], f[i], nonzero, sign);
             f[i] = Trits {
                 nonzero: lanes.choose_bits(exchange, g[i].nonzero, f[i].nonzero),
                 sign: lanes.choose_bits(exchange, g[i].sign, f[i].sign),
