@@ -3,8 +3,11 @@
 #![forbid(unsafe_code)]
 
 mod doctor;
+mod heap;
 mod kat;
+mod measuring;
 mod module;
+mod plot;
 mod run;
 mod sets;
 mod speed;
@@ -27,6 +30,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Kat(kat::Kat),
     Speed(speed::Speed),
+    Plot(plot::Plot),
 }
 
 fn main() -> ExitCode {
@@ -35,5 +39,6 @@ fn main() -> ExitCode {
         Command::Doctor(doctor) => doctor.run(),
         Command::Kat(kat) => kat.run(),
         Command::Speed(speed) => speed.run(),
+        Command::Plot(plot) => plot.run(),
     })
 }

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use clap::Args;
-use getrandom::SysRng;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use measure::{Align, Measurement, Options, Table, measure, measure_prepared};
 use serde::Serialize;
 use sntrup::{Backend, Error, ExpandedKey, KeyPair, ParameterSet, PreparedEncapsulation};
 
+use crate::measuring::{
+    self, backends, core_cycles, measure_fallible, noting, progress_bar, random, warn_of_noise,
+};
 use crate::sets::{self, ForSet, for_set};
 use cli::{Failure, Outcome};
 
@@ -25,49 +27,14 @@ pub(crate) struct Speed {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sets::parser(), default_value = "sntrup761")]
     algorithm: Vec<String>,
     /// Instruction sets, apart by commas: portable, avx2, avx512 [default: all that this machine has]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = backend)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
     backend: Vec<Backend>,
     /// Sizes of batches, apart by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = batch, default_value = "1,32,256")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::batch, default_value = "1,32,256")]
     batch: Vec<usize>,
     /// Seconds for each line of the table
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "0.25")]
+    #[arg(long, value_name = "SECONDS", value_parser = measuring::seconds, default_value = "0.25")]
     seconds: Duration,
-}
-
-/// The random source, which is the provider's.
-pub(crate) fn random() -> SysRng {
-    SysRng
-}
-
-/// Keys in the largest batch that is measured.
-pub(crate) const MAX_BATCH: usize = 65536;
-
-/// Parses the name of a backend that this machine has.
-pub(crate) fn backend(name: &str) -> Result<Backend, sntrup::BackendError> {
-    Backend::named(name)
-}
-
-/// Parses the size of a batch.
-pub(crate) fn batch(text: &str) -> Result<usize, String> {
-    let size = text.parse().ok().filter(|size| (1..=MAX_BATCH).contains(size));
-    size.ok_or_else(|| format!("expected a number from 1 to {MAX_BATCH}"))
-}
-
-/// Parses the time for a measurement.
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| (0.001..=3600.0).contains(seconds));
-    seconds
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| "expected a number from 0.001 to 3600".to_owned())
-}
-
-/// The backends asked for, or all of this machine; each once, slowest first.
-fn backends(asked_for: &[Backend]) -> Vec<Backend> {
-    let wanted = |backend: &Backend| {
-        asked_for.is_empty() || asked_for.iter().any(|other| other.name() == backend.name())
-    };
-    Backend::available().filter(wanted).collect()
 }
 
 /// One line of the result. Operations have names of the same kind in the documentation of `--json`.
@@ -112,20 +79,6 @@ impl Speed {
     }
 }
 
-/// A bar on standard error for `steps` of some time each, if that is a terminal and the whole takes long.
-pub(crate) fn progress_bar(steps: usize, each: Duration) -> ProgressBar {
-    const LONG: Duration = Duration::from_secs(2);
-    if each.saturating_mul(steps as u32) < LONG {
-        return ProgressBar::hidden();
-    }
-    // Hides itself where standard error is no terminal.
-    let bar = ProgressBar::new(steps as u64);
-    match ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg:36}  {eta} left") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
-}
-
 /// What measurements of one parameter set have in common.
 struct Measuring<'a> {
     options: Options,
@@ -152,22 +105,6 @@ impl Measuring<'_> {
         }
         Ok(())
     }
-}
-
-/// Notes an error of a random source that fails while it is measured.
-fn noting<T>(error: &mut Option<Error>, result: Result<T, Error>) -> Option<T> {
-    result.map_err(|other| *error = Some(other)).ok()
-}
-
-/// A measurement of `operation`, unless it fails.
-pub(crate) fn measure_fallible<T>(
-    options: &Options,
-    operations_per_call: usize,
-    mut operation: impl FnMut() -> Result<T, Error>,
-) -> Result<Measurement, Error> {
-    let mut error = None;
-    let measurement = measure(options, operations_per_call, || noting(&mut error, operation()));
-    error.map_or(Ok(measurement), Err)
 }
 
 struct OfSet<'a> {
@@ -251,30 +188,10 @@ fn print_table(rows: &[Row]) {
         ]);
     }
     println!("{table}\n");
-    println!("Of one key, one preparation or one operation. {}", footer());
+    println!(
+        "Of one key, one preparation or one operation. {}",
+        measuring::footer(measure::METHOD, &measure::machine())
+    );
     let noisy = rows.iter().filter(|row| row.measurement.is_noisy()).count();
     warn_of_noise(noisy, rows.len());
-}
-
-/// Core cycles for people.
-pub(crate) fn core_cycles(cycles: Option<f64>) -> String {
-    cycles.map_or_else(|| "-".to_owned(), measure::grouped)
-}
-
-/// How and where was measured.
-pub(crate) fn footer() -> String {
-    format!("Measured: {}.\nMachine: {}.", measure::METHOD, measure::machine())
-}
-
-/// Says what makes numbers untrustworthy.
-pub(crate) fn warn_of_noise(noisy: usize, all: usize) {
-    if noisy > 0 {
-        println!(
-            "Warning: in {noisy} of {all} lines the samples differ by more than {}: the machine was busy. Repeat, or give more --seconds.",
-            measure::percent(measure::LARGE_SPREAD)
-        );
-    }
-    if cfg!(debug_assertions) {
-        println!("Warning: this program was built without optimisation: its numbers mean nothing.");
-    }
 }

@@ -2,8 +2,9 @@
 //!
 //! A *sample* is as many calls as last some microseconds, timed together with the time-stamp counter and the monotonic clock.
 //! Before and after each sample, additions that take one core cycle each are timed ([`lanes::clock`]): that turns ticks
-//! into core cycles, whatever the clock rate is at the moment. The result is the lowest quartile of all samples, which repeats
-//! well on a machine that has other things to do. On processors other than x86-64 there are only nanoseconds.
+//! into core cycles, whatever the clock rate is at the moment, less those that went to other threads. The result is the lowest
+//! quartile of all samples, which repeats well on a machine that has other things to do. Nanoseconds are plain elapsed time; on
+//! processors other than x86-64 there is nothing else.
 //!
 //! ```
 //! use measure::{Options, measure};
@@ -32,8 +33,8 @@ pub use stack::stack_high_water;
 pub use subject::Subject;
 
 /// How measurements are made, in one sentence for reports.
-pub const METHOD: &str = "core cycles are time-stamp ticks divided by the ticks of a cycle of dependent additions, \
-     timed before and after each sample; lowest quartile of the samples";
+pub const METHOD: &str = "core cycles are time-stamp ticks while the thread ran, divided by the ticks of a cycle of dependent \
+     additions timed before and after each sample; time is elapsed time; both are lowest quartiles";
 
 /// A spread above this is worth a warning: the machine had other things to do.
 pub const LARGE_SPREAD: f64 = 0.1;
@@ -63,7 +64,7 @@ impl Default for Options {
 /// How long one operation took.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Core cycles of one operation; `None` where there is no time-stamp counter.
+    /// Core cycles of one operation, while its thread ran; `None` where there is no time-stamp counter.
     pub core_cycles: Option<f64>,
     /// Nanoseconds of one operation, by the monotonic clock.
     pub nanoseconds: f64,
@@ -193,7 +194,7 @@ impl<'a, 'b> Run<'a, 'b> {
         self.nanoseconds.push(reading.nanoseconds / operations);
         // An interrupted calibration is too long, never too short.
         if let (Some(ticks), Some(before), Some(after)) = (reading.ticks, before, after) {
-            self.core_cycles.push(ticks as f64 / before.min(after) / operations);
+            self.core_cycles.push(ticks / before.min(after) / operations);
         }
         self.spent += start.elapsed();
     }

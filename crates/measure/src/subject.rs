@@ -1,6 +1,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// Something to be measured: an operation, and how many a call of it does.
 pub struct Subject<'a> {
     operations_per_call: usize,
@@ -9,8 +11,15 @@ pub struct Subject<'a> {
 
 /// How long some calls took.
 pub(crate) struct Reading {
-    pub(crate) ticks: Option<u64>,
+    /// Ticks while this thread ran.
+    pub(crate) ticks: Option<f64>,
     pub(crate) nanoseconds: f64,
+}
+
+/// Nanoseconds that this thread has run.
+fn thread_nanoseconds() -> i128 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
 }
 
 impl<'a> Subject<'a> {
@@ -37,13 +46,19 @@ impl<'a> Subject<'a> {
             let mut inputs = Vec::with_capacity(calls);
             inputs.resize_with(calls, &mut prepare);
             let mut outputs = Vec::with_capacity(calls);
+            let ran = thread_nanoseconds();
             let start = (Instant::now(), crate::ticks());
             for input in inputs {
                 outputs.push(black_box(operation(black_box(input))));
             }
             let end = (crate::ticks(), Instant::now());
-            let ticks = start.1.zip(end.0).map(|(start, end)| end.saturating_sub(start));
-            Reading { ticks, nanoseconds: (end.1 - start.0).as_nanos() as f64 }
+            let ran = (thread_nanoseconds() - ran) as f64;
+            let nanoseconds = (end.1 - start.0).as_nanos() as f64;
+            // The time-stamp counter goes on while other threads have the processor. The clocks differ by the time it takes to
+            // read them, in favour of `ran`.
+            let share = if ran < nanoseconds { ran / nanoseconds } else { 1.0 };
+            let ticks = start.1.zip(end.0).map(|(start, end)| end.saturating_sub(start) as f64);
+            Reading { ticks: ticks.map(|ticks| ticks * share), nanoseconds }
         };
         Subject { operations_per_call, read: Box::new(read) }
     }

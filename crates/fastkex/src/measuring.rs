@@ -1,0 +1,96 @@
+//! What `fastkex speed` and `fastkex plot` share: their arguments, the random source, and what is said about a measurement.
+
+use std::time::Duration;
+
+use getrandom::SysRng;
+use indicatif::{ProgressBar, ProgressStyle};
+use measure::{Machine, Measurement, Options, measure};
+use sntrup::{Backend, Error};
+
+/// The random source, which is the provider's.
+pub(crate) fn random() -> SysRng {
+    SysRng
+}
+
+/// Keys in the largest batch that is measured.
+pub(crate) const MAX_BATCH: usize = 65536;
+
+/// Parses the name of a backend that this machine has.
+pub(crate) fn backend(name: &str) -> Result<Backend, sntrup::BackendError> {
+    Backend::named(name)
+}
+
+/// Parses the size of a batch.
+pub(crate) fn batch(text: &str) -> Result<usize, String> {
+    let size = text.parse().ok().filter(|size| (1..=MAX_BATCH).contains(size));
+    size.ok_or_else(|| format!("expected a number from 1 to {MAX_BATCH}"))
+}
+
+/// Parses the time for a measurement.
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.001..=3600.0).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "expected a number from 0.001 to 3600".to_owned())
+}
+
+/// The backends asked for, or all of this machine; each once, slowest first.
+pub(crate) fn backends(asked_for: &[Backend]) -> Vec<Backend> {
+    let wanted = |backend: &Backend| {
+        asked_for.is_empty() || asked_for.iter().any(|other| other.name() == backend.name())
+    };
+    Backend::available().filter(wanted).collect()
+}
+
+/// A bar on standard error for `steps` of some time each, if that is a terminal and the whole takes long.
+pub(crate) fn progress_bar(steps: usize, each: Duration) -> ProgressBar {
+    const LONG: Duration = Duration::from_secs(2);
+    if each.saturating_mul(steps as u32) < LONG {
+        return ProgressBar::hidden();
+    }
+    // Hides itself where standard error is no terminal.
+    let bar = ProgressBar::new(steps as u64);
+    match ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg:36}  {eta} left") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// Notes an error of a random source that fails while it is measured.
+pub(crate) fn noting<T>(error: &mut Option<Error>, result: Result<T, Error>) -> Option<T> {
+    result.map_err(|other| *error = Some(other)).ok()
+}
+
+/// A measurement of `operation`, unless it fails.
+pub(crate) fn measure_fallible<T>(
+    options: &Options,
+    operations_per_call: usize,
+    mut operation: impl FnMut() -> Result<T, Error>,
+) -> Result<Measurement, Error> {
+    let mut error = None;
+    let measurement = measure(options, operations_per_call, || noting(&mut error, operation()));
+    error.map_or(Ok(measurement), Err)
+}
+
+/// Core cycles for people.
+pub(crate) fn core_cycles(cycles: Option<f64>) -> String {
+    cycles.map_or_else(|| "-".to_owned(), measure::grouped)
+}
+
+/// How and where was measured.
+pub(crate) fn footer(method: &str, machine: &Machine) -> String {
+    format!("Measured: {method}.\nMachine: {machine}.")
+}
+
+/// Says what makes numbers untrustworthy.
+pub(crate) fn warn_of_noise(noisy: usize, all: usize) {
+    if noisy > 0 {
+        println!(
+            "Warning: in {noisy} of {all} lines the samples differ by more than {}: the machine was busy. Repeat, or give more --seconds.",
+            measure::percent(measure::LARGE_SPREAD)
+        );
+    }
+    if cfg!(debug_assertions) {
+        println!("Warning: this program is no release build: its numbers mean little.");
+    }
+}

@@ -1,0 +1,95 @@
+//! `fastkex speed`: what it prints and refuses. How fast anything is, is nobody's business here.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::process::{Command, Output};
+
+use common::{assert_refused, stderr, stdout};
+use serde_json::Value;
+use sntrup::Backend;
+
+fn speed(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fastkex"));
+    command.arg("speed").args(arguments).output().unwrap()
+}
+
+#[test]
+fn json_has_every_operation_on_every_backend() {
+    let output =
+        speed(&["--json", "--algorithm", "sntrup653", "--batch", "4,1,4", "--seconds", "0.01"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+    let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut found = BTreeSet::new();
+    for row in rows.as_array().unwrap() {
+        assert_eq!(row["algorithm"], "sntrup653");
+        let key = [&row["operation"], &row["backend"]].map(|value| value.as_str().unwrap());
+        let new = found.insert((key[0], row["batch"].as_u64().unwrap(), key[1]));
+        assert!(new, "{row} is there twice");
+        assert!(row["nanoseconds"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(row["spread"].as_f64().unwrap() >= 0.0, "{row}");
+        assert!(row["samples"].as_u64().unwrap() >= 3, "{row}");
+        match row["core_cycles"].as_f64() {
+            Some(cycles) => assert!(cycles > 0.0, "{row}"),
+            None => assert!(!cfg!(target_arch = "x86_64"), "{row}"),
+        }
+    }
+    let operations = [
+        ("keygen", 1),
+        ("keygen", 4),
+        ("encapsulate", 1),
+        ("prepare", 1),
+        ("prepare", 4),
+        ("encapsulate-prepared", 1),
+        ("decapsulate", 1),
+        ("decapsulate-expanded", 1),
+    ];
+    let expected: BTreeSet<_> = operations
+        .iter()
+        .flat_map(|&(name, batch)| {
+            Backend::available().map(move |backend| (name, batch, backend.name()))
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_table_says_where_and_how_it_was_measured() {
+    let arguments = ["--algorithm", "sntrup761,sntrup653", "--backend", "portable", "--batch", "2"];
+    let output = speed(&[&arguments[..], &["--seconds", "0.001"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    let lines: Vec<_> = text.lines().filter(|line| line.starts_with("| sntrup")).collect();
+    assert_eq!(lines.len(), 2 * 6, "{text}");
+    assert!(
+        lines[0].starts_with("| sntrup653 | keygen               |     2 | portable |"),
+        "{text}"
+    );
+    assert!(text.contains("Measured: ") && text.contains("Machine: ") && text.contains("rustc 1."));
+    assert_eq!(text.contains("is no release build"), cfg!(debug_assertions), "{text}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    let refused = |arguments: &[&str], expected: &[&str]| {
+        let output = speed(arguments);
+        for text in expected {
+            assert_refused(&output, text);
+        }
+    };
+    refused(&["--algorithm", "sntrup762"], &["sntrup762", "sntrup653, sntrup761", "all"]);
+    refused(&["--algorithm", "sntrup761,"], &["--algorithm"]);
+    refused(&["--backend", "neon"], &["neon", "portable, avx2, avx512"]);
+    refused(&["--backend", "portable,AVX2"], &["AVX2", "portable, avx2, avx512"]);
+    for batch in ["0", "65537", "-1", "many", "1,0", "18446744073709551616"] {
+        refused(&[&format!("--batch={batch}")], &["--batch", "from 1 to 65536"]);
+    }
+    for seconds in ["0", "-1", "nan", "inf", "soon", "1e9"] {
+        refused(&[&format!("--seconds={seconds}")], &["--seconds", "from 0.001 to 3600"]);
+    }
+    refused(&["keygen"], &["keygen"]);
+    for name in Backend::NAMES.iter().filter(|name| Backend::named(name).is_err()) {
+        refused(&["--backend", name], &["this processor has no"]);
+    }
+}
