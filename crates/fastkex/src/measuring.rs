@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use getrandom::SysRng;
 use indicatif::{ProgressBar, ProgressStyle};
 use measure::{Machine, Measurement, Options, measure};
+use random::OperationRandom;
 use sntrup::{Backend, Error};
 
-/// The random source, which is the provider's.
-pub(crate) fn random() -> SysRng {
-    SysRng
+/// The random source of one operation, which is the provider's.
+pub(crate) fn random() -> OperationRandom {
+    OperationRandom::new()
 }
 
 /// Keys in the largest batch that is measured.

@@ -117,33 +117,32 @@ impl ForSet for OfSet<'_> {
 
     fn run<P: ParameterSet>(self) -> Result<(), Failure> {
         let OfSet { mut measuring, batches } = self;
-        let mut random = random();
 
         for &batch in batches {
             measuring.add::<P>("keygen", batch, |options, backend| {
                 measure_fallible(options, batch, || {
-                    KeyPair::<P>::generate_batch(backend, batch, &mut random)
+                    KeyPair::<P>::generate_batch(backend, batch, &mut random())
                 })
             })?;
         }
 
         let best = Backend::best();
-        let pair = KeyPair::<P>::generate(best, &mut random).map_err(Failure::new)?;
+        let pair = KeyPair::<P>::generate(best, &mut random()).map_err(Failure::new)?;
         let (public, secret) = pair.into_parts();
         measuring.add::<P>("encapsulate", 1, |options, backend| {
-            measure_fallible(options, 1, || public.encapsulate(backend, &mut random))
+            measure_fallible(options, 1, || public.encapsulate(backend, &mut random()))
         })?;
         for &batch in batches {
             measuring.add::<P>("prepare", batch, |options, backend| {
                 measure_fallible(options, batch, || {
-                    PreparedEncapsulation::<P>::generate_batch(backend, batch, &mut random)
+                    PreparedEncapsulation::<P>::generate_batch(backend, batch, &mut random())
                 })
             })?;
         }
         measuring.add::<P>("encapsulate-prepared", 1, |options, backend| {
             let mut error = None;
             let prepare = || {
-                let prepared = PreparedEncapsulation::<P>::generate(backend, &mut random);
+                let prepared = PreparedEncapsulation::<P>::generate(backend, &mut random());
                 noting(&mut error, prepared)
             };
             let measurement = measure_prepared(options, 1, prepare, |prepared| {
@@ -152,7 +151,7 @@ impl ForSet for OfSet<'_> {
             error.map_or(Ok(measurement), Err)
         })?;
 
-        let (ciphertext, _) = public.encapsulate(best, &mut random).map_err(Failure::new)?;
+        let (ciphertext, _) = public.encapsulate(best, &mut random()).map_err(Failure::new)?;
         measuring.add::<P>("decapsulate", 1, |options, backend| {
             Ok(measure(options, 1, || secret.decapsulate(backend, &ciphertext)))
         })?;
