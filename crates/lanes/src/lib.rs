@@ -19,11 +19,13 @@ mod backend;
 mod bits;
 #[cfg(target_arch = "x86_64")]
 pub mod clock;
+mod hash;
 mod integers;
 #[cfg(all(feature = "memcheck", target_arch = "x86_64"))]
 pub mod memcheck;
 mod modulus;
 mod portable;
+mod scalar;
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
@@ -31,9 +33,11 @@ pub use avx2::Avx2;
 pub use avx512::Avx512;
 pub use backend::{Backend, BackendError, Dispatch};
 pub use bits::{BitLanes, Trits};
+pub use hash::{HashLanes, NarrowLanes, U64Lanes};
 pub use integers::IntegerLanes;
 pub use modulus::Modulus;
 pub use portable::Portable;
+pub use scalar::scalar;
 
 /// 2^15 / 3, rounded: the multiplier of the reduction modulo 3.
 const THIRD: i16 = (((1 << 15) + 1i32) / 3) as i16;
@@ -48,9 +52,9 @@ pub trait Word: Copy + Default + PartialEq + Eq + Send + Sync + 'static {}
 impl Word for i16 {}
 
 /// Lanes of an instruction set, which can do everything.
-pub trait Hardware: Lanes<Word = i16> + IntegerLanes + BitLanes {}
+pub trait Hardware: Lanes<Word = i16> + IntegerLanes + BitLanes + HashLanes {}
 
-impl<L: Lanes<Word = i16> + IntegerLanes + BitLanes> Hardware for L {}
+impl<L: Lanes<Word = i16> + IntegerLanes + BitLanes + HashLanes> Hardware for L {}
 
 /// A computation written against [`Lanes`].
 ///
@@ -129,14 +133,14 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn dot_broadcast(self, acc: Self::I32, a: Self::I16, from: &[Self::Word]) -> Self::I32 {
         self.dot(acc, a, self.broadcast_pair(from))
     }
-    /// Pairs `(even / 2^16, odd / 2^16)` modulo q; absolute values at most `|x| / 2^16 + q / 2 + 1`.
+    /// Narrow `(even / 2^16, odd / 2^16)` modulo q; absolute values at most `|x| / 2^16 + q / 2 + 1`.
     fn reduce(self, even: Self::I32, odd: Self::I32, q: Modulus) -> Self::I16;
 
     /// The two words of each pair exchanged.
     fn swap(self, a: Self::I16) -> Self::I16;
-    /// Pairs made of the second word of `a` and the first of `b`.
+    /// Narrow made of the second word of `a` and the first of `b`.
     fn straddle(self, a: Self::I16, b: Self::I16) -> Self::I16;
-    /// Pairs `(a[i], b[i])` in memory order: `2 * WORDS` words.
+    /// Narrow `(a[i], b[i])` in memory order: `2 * WORDS` words.
     fn store_interleaved(self, to: &mut [Self::Word], a: Self::I16, b: Self::I16);
     /// The first words of all pairs to `first`, the second words to `second`: `PAIRS` words each.
     fn store_split(self, first: &mut [Self::Word], second: &mut [Self::Word], a: Self::I16);

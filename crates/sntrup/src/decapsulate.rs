@@ -3,12 +3,12 @@
 use lanes::{Backend, Dispatch, Hardware};
 use zeroize::Zeroizing;
 
-use crate::encapsulate::{hash_small, seal};
-use crate::encode::{DecodeRounded, DecodeRq, DecodeSmall};
-use crate::hash::{Hash, Purpose, hash, session_hash};
+use crate::encapsulate::seal;
+use crate::encode::{DecodeRounded, DecodeRq, DecodeSmall, EncodeSmall};
+use crate::hash::{Hash, Purpose, hash, hash_all, session_hash};
 use crate::kem::{Ciphertext, SecretKey, SharedSecret, mask, weight_mismatch};
-use crate::params::{HASH_BYTES, ParameterSet};
-use crate::product::{Coefficients, Transform, Workspace};
+use crate::params::{Array, HASH_BYTES, ParameterSet};
+use crate::product::{Coefficients, Transform, Workspace, wipe};
 use crate::r3;
 use crate::rq::TripleToSmall;
 
@@ -73,8 +73,8 @@ trait Factors<P: ParameterSet> {
         space: &mut Workspace<P>,
     );
 
-    /// The hash of rho.
-    fn rho_hash(&self) -> Hash;
+    /// The hashes of r, given as its encoding, and of rho.
+    fn hashes<L: Hardware>(&self, lanes: L, r: &[u8]) -> [Hash; 2];
 }
 
 struct FromBytes<'a, P: ParameterSet>(&'a SecretKey<P>);
@@ -92,8 +92,9 @@ impl<P: ParameterSet> Factors<P> for FromBytes<'_, P> {
         product.multiply_by(lanes, other, space);
     }
 
-    fn rho_hash(&self) -> Hash {
-        hash(Purpose::Small, &[self.0.parts().rho])
+    fn hashes<L: Hardware>(&self, lanes: L, r: &[u8]) -> [Hash; 2] {
+        let mut both = hash_all(lanes, Purpose::Small, &[r, self.0.parts().rho]).into_iter();
+        [both.next().unwrap(), both.next().unwrap()]
     }
 }
 
@@ -133,8 +134,8 @@ impl<P: ParameterSet> Factors<P> for FromExpansion<'_, P> {
         product.multiply_by(lanes, other, space);
     }
 
-    fn rho_hash(&self) -> Hash {
-        self.0.rho_hash.clone()
+    fn hashes<L: Hardware>(&self, lanes: L, r: &[u8]) -> [Hash; 2] {
+        [hash(lanes, Purpose::Small, &[r]), self.0.rho_hash.clone()]
     }
 }
 
@@ -152,7 +153,7 @@ impl<P: ParameterSet> Dispatch for Expand<'_, P> {
             f: Transform::zero(),
             g_inverse: Transform::zero(),
             h: Transform::zero(),
-            rho_hash: hash(Purpose::Small, &[key.parts().rho]),
+            rho_hash: hash(lanes, Purpose::Small, &[key.parts().rho]),
         });
         let space = &mut Workspace::new();
         transform(lanes, key, Factor::F, &mut expansion.f, space);
@@ -196,7 +197,10 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
             *x ^= wrong & (*x ^ fixed);
         }
 
-        let r_hash = hash_small(lanes, &r);
+        let mut r_bytes = P::SmallBytes::filled(0);
+        lanes.run(EncodeSmall(&r, r_bytes.as_mut()));
+        let [r_hash, rho_hash] = factors.hashes(lanes, r_bytes.as_ref());
+        wipe(r_bytes.as_mut());
         product.set(lanes, &r, space);
         factors.multiply(lanes, Factor::H, &mut product, &mut other, space);
         let public_key_hash = key.parts().public_key_hash;
@@ -209,10 +213,9 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
         let rejected = mask(difference.into()) as u8;
 
         let mut preimage = Zeroizing::new([0; HASH_BYTES]);
-        let rho_hash = factors.rho_hash();
         for (i, x) in preimage.iter_mut().enumerate() {
             *x = r_hash[i] ^ (rejected & (r_hash[i] ^ rho_hash[i]));
         }
-        SharedSecret(session_hash(rejected, &[&*preimage, ciphertext.as_bytes()]))
+        SharedSecret(session_hash(lanes, rejected, &[&*preimage, ciphertext.as_bytes()]))
     }
 }

@@ -7,7 +7,7 @@ use rand_core::TryCryptoRng;
 
 use crate::encode::{DecodeRq, EncodeRounded, EncodeSmall};
 use crate::error::Error;
-use crate::hash::{Hash, Purpose, hash};
+use crate::hash::{Hash, Purpose, hash, hash_all};
 use crate::kem::{Ciphertext, PublicKey, SharedSecret};
 use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Transform, Workspace, wipe};
@@ -77,14 +77,31 @@ impl<P: ParameterSet> Dispatch for Prepare<'_, P> {
 
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
-        let mut r = Coefficients::zero();
-        short::short_derand(lanes, &mut r, self.random);
-        let hash = hash_small(lanes, &r);
-        let mut prepared = Box::new(Prepared { transform: Transform::zero(), hash });
-        prepared.transform.set(lanes, &r, &mut Workspace::new());
-        PreparedEncapsulation { backend: self.backend, r: prepared }
+        let mut bytes = P::SmallBytes::filled(0);
+        let mut r = prepare::<P, L>(lanes, self.random, &mut bytes, &mut Workspace::new());
+        r.hash = hash(lanes, Purpose::Small, &[bytes.as_ref()]);
+        wipe(bytes.as_mut());
+        PreparedEncapsulation { backend: self.backend, r }
     }
 }
+
+/// Samples r, writes its encoding to `bytes`, and prepares all but its hash.
+fn prepare<P: ParameterSet, L: Hardware>(
+    lanes: L,
+    random: &P::SampleBytes,
+    bytes: &mut P::SmallBytes,
+    space: &mut Workspace<P>,
+) -> Box<Prepared<P>> {
+    let mut r = Coefficients::zero();
+    short::short_derand(lanes, &mut r, random);
+    lanes.run(EncodeSmall(&r, bytes.as_mut()));
+    let mut prepared = Box::new(Prepared { transform: Transform::zero(), hash: Hash::default() });
+    prepared.transform.set(lanes, &r, space);
+    prepared
+}
+
+/// A multiple of the numbers of lanes; more encodings would only cost memory.
+const HASHED_TOGETHER: usize = 16;
 
 struct PrepareBatch<'a, P: ParameterSet, R: ?Sized> {
     backend: Backend,
@@ -97,20 +114,45 @@ impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for PrepareBatch<'_, P,
     type Output = Result<Vec<PreparedEncapsulation<P>>, Error>;
 
     #[inline(never)]
-    fn on<L: Hardware>(self, _: L) -> Self::Output {
-        (0..self.count)
-            .map(|_| PreparedEncapsulation::generate(self.backend, self.random))
-            .collect()
+    fn on<L: Hardware>(mut self, lanes: L) -> Self::Output {
+        let mut all = Vec::with_capacity(self.count);
+        let mut encodings = vec![P::SmallBytes::filled(0); HASHED_TOGETHER.min(self.count)];
+        let mut result = Ok(());
+        while result.is_ok() && all.len() < self.count {
+            let size = HASHED_TOGETHER.min(self.count - all.len());
+            result = self.group(lanes, &mut encodings[..size], &mut all);
+        }
+        for bytes in &mut encodings {
+            wipe(bytes.as_mut());
+        }
+        result.map(|()| all)
     }
 }
 
-/// The hash of a secret Small's encoding.
-pub(crate) fn hash_small<P: ParameterSet, L: Hardware>(lanes: L, r: &Coefficients<P>) -> Hash {
-    let mut bytes = P::SmallBytes::filled(0);
-    lanes.run(EncodeSmall(r, bytes.as_mut()));
-    let hash = hash(Purpose::Small, &[bytes.as_ref()]);
-    wipe(bytes.as_mut());
-    hash
+impl<P: ParameterSet, R: TryCryptoRng + ?Sized> PrepareBatch<'_, P, R> {
+    /// Adds as many encapsulations as there is room for their encodings.
+    fn group<L: Hardware>(
+        &mut self,
+        lanes: L,
+        encodings: &mut [P::SmallBytes],
+        all: &mut Vec<PreparedEncapsulation<P>>,
+    ) -> Result<(), Error> {
+        let first = all.len();
+        let (mut random, space) = (P::SampleBytes::filled(0), &mut Workspace::new());
+        for bytes in &mut *encodings {
+            let drawn = self.random.try_fill_bytes(random.as_mut());
+            let r = prepare::<P, L>(lanes, &random, bytes, space);
+            wipe(random.as_mut());
+            drawn.map_err(|_| Error::RandomSource)?;
+            all.push(PreparedEncapsulation { backend: self.backend, r });
+        }
+        let encodings: Vec<_> = encodings.iter().map(|bytes| bytes.as_ref()).collect();
+        let hashes = hash_all(lanes, Purpose::Small, &encodings);
+        for (prepared, hash) in all[first..].iter_mut().zip(hashes) {
+            prepared.r.hash = hash;
+        }
+        Ok(())
+    }
 }
 
 /// The ciphertext whose product r h is given as a transform, which is used up.
@@ -127,7 +169,7 @@ pub(crate) fn seal<P: ParameterSet, L: Hardware>(
     let mut bytes = P::CiphertextBytes::filled(0);
     let (rounded_bytes, confirmation) = bytes.as_mut().split_at_mut(P::ROUNDED_BYTES);
     lanes.run(EncodeRounded(rounded, rounded_bytes));
-    confirmation.copy_from_slice(&*hash(Purpose::Confirmation, &[r_hash, public_key_hash]));
+    confirmation.copy_from_slice(&*hash(lanes, Purpose::Confirmation, &[r_hash, public_key_hash]));
     Ciphertext(bytes)
 }
 
@@ -141,7 +183,7 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
 
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
-        let public_key_hash = hash(Purpose::PublicKey, &[self.key.as_bytes()]);
+        let public_key_hash = hash(lanes, Purpose::PublicKey, &[self.key.as_bytes()]);
         let (mut h, space) = (Coefficients::zero(), &mut Workspace::new());
         lanes.run(DecodeRq(&mut h, self.key.as_bytes()));
         let mut product = Transform::zero();
@@ -149,7 +191,7 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
         product.multiply_by(lanes, &self.r.transform, space);
         let r_hash = &self.r.hash;
         let ciphertext = seal(lanes, &mut product, r_hash, &*public_key_hash, &mut h, space);
-        let secret = hash(Purpose::Session, &[&**r_hash, ciphertext.as_bytes()]);
+        let secret = hash(lanes, Purpose::Session, &[&**r_hash, ciphertext.as_bytes()]);
         (ciphertext, SharedSecret(secret))
     }
 }

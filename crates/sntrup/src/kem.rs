@@ -4,7 +4,7 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use lanes::{Backend, Dispatch, Hardware, Lanes};
+use lanes::{Backend, Dispatch, Hardware, HashLanes};
 use rand_core::TryCryptoRng;
 
 use crate::decapsulate::{self, ExpandedKey};
@@ -243,7 +243,7 @@ impl<P: ParameterSet> KeyPair<P> {
     }
 
     /// Completes pairs with their public keys' hashes.
-    pub(crate) fn add_hashes<L: Lanes>(lanes: L, keys: &mut [Self]) {
+    pub(crate) fn add_hashes<L: HashLanes>(lanes: L, keys: &mut [Self]) {
         let publics: Vec<_> = keys.iter().map(|key| key.public.as_bytes()).collect();
         let hashes = hash_all(lanes, Purpose::PublicKey, &publics);
         for (key, hash) in keys.iter_mut().zip(&hashes) {
@@ -276,8 +276,9 @@ impl<P: ParameterSet> SecretKey<P> {
         if !canonical {
             return Err(Error::NotCanonical { what });
         }
-        let weighs = public(Backend::best().run(WeightOf(parts.f, PhantomData::<P>)) == 0);
-        let hashes = *hash(Purpose::PublicKey, &[parts.public_key]) == *parts.public_key_hash;
+        let (mismatch, public_key_hash) = Backend::best().run(Inspect::<P>(&key));
+        let weighs = public(mismatch == 0);
+        let hashes = *public_key_hash == *parts.public_key_hash;
         if !(weighs && hashes) {
             return Err(Error::Inconsistent { what });
         }
@@ -374,17 +375,18 @@ impl<P: ParameterSet> Dispatch for Recode<'_, P> {
     }
 }
 
-/// [`weight_mismatch`] of an encoded Small.
-struct WeightOf<'a, P>(&'a [u8], PhantomData<P>);
+/// A key's [`weight_mismatch`] of f, and the hash of its public key.
+struct Inspect<'a, P: ParameterSet>(&'a SecretKey<P>);
 
-impl<P: ParameterSet> Dispatch for WeightOf<'_, P> {
-    type Output = i16;
+impl<P: ParameterSet> Dispatch for Inspect<'_, P> {
+    type Output = (i16, Hash);
 
     #[inline(never)]
-    fn on<L: Hardware>(self, lanes: L) -> i16 {
-        let mut a = Coefficients::<P>::zero();
-        lanes.run(DecodeSmall(&mut a, self.0));
-        weight_mismatch(&a)
+    fn on<L: Hardware>(self, lanes: L) -> Self::Output {
+        let parts = self.0.parts();
+        let mut f = Coefficients::<P>::zero();
+        lanes.run(DecodeSmall(&mut f, parts.f));
+        (weight_mismatch(&f), hash(lanes, Purpose::PublicKey, &[parts.public_key]))
     }
 }
 

@@ -33,6 +33,7 @@ mod public;
 mod r3;
 mod recip;
 mod rq;
+mod sha512;
 mod short;
 
 pub use decapsulate::ExpandedKey;

@@ -13,7 +13,10 @@ macro_rules! avx2 {
 }
 
 mod bits;
+mod hash;
 mod integers;
+
+pub(crate) use hash::Narrow;
 
 /// The token of a processor with AVX2.
 #[derive(Clone, Copy, Debug)]

@@ -14,6 +14,7 @@ macro_rules! avx512 {
 }
 
 mod bits;
+mod hash;
 mod integers;
 
 /// The token of a processor with AVX-512 F, BW, DQ, VL, VNNI, VBMI, VBMI2, IFMA, VPOPCNTDQ and BITALG: Ice Lake, Zen 4 and later.

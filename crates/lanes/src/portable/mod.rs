@@ -1,6 +1,7 @@
 //! Lanes of plain Rust: eight words, which compilers map to a 128-bit register where there is one.
 
 mod bits;
+mod hash;
 mod integers;
 
 use crate::{Kernel, Lanes, Modulus, sealed::Sealed};

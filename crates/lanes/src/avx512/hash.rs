@@ -1,0 +1,139 @@
+use core::arch::asm;
+use core::arch::x86_64::*;
+
+use super::Avx512;
+use crate::avx2::Narrow;
+use crate::{HashLanes, U64Lanes};
+
+const U64S: usize = 8;
+
+#[inline(always)]
+fn read(from: &[u8]) -> __m512i {
+    let from = &from[..8 * U64S];
+    // SAFETY: sixty-four bytes are there; alignment is not needed. The token as above.
+    unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+}
+
+/// [`HashLanes::pin_u64`].
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn pin(mut a: __m512i) -> __m512i {
+    // SAFETY: there is no instruction.
+    unsafe {
+        asm!("/* {} */", inout(zmm_reg) a, options(pure, nomem, nostack, preserves_flags));
+    }
+    a
+}
+
+impl U64Lanes for Avx512 {
+    type U64 = __m512i;
+
+    const U64S: usize = U64S;
+
+    #[inline(always)]
+    fn load_u64(self, from: &[u64]) -> __m512i {
+        let from = &from[..U64S];
+        // SAFETY: eight integers are there; alignment is not needed. The token as above.
+        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store_u64(self, to: &mut [u64], v: __m512i) {
+        let to = &mut to[..U64S];
+        // SAFETY: as for reading.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
+    }
+
+    #[inline(always)]
+    fn add_u64(self, a: __m512i, b: __m512i) -> __m512i {
+        avx512!(_mm512_add_epi64(a, b))
+    }
+
+    #[inline(always)]
+    fn xor_u64(self, a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+        const XOR: i32 = 0b1001_0110;
+        avx512!(_mm512_ternarylogic_epi64::<XOR>(a, b, c))
+    }
+
+    #[inline(always)]
+    fn rotate_u64<const N: i32>(self, a: __m512i) -> __m512i {
+        avx512!(_mm512_ror_epi64::<N>(a))
+    }
+
+    #[inline(always)]
+    fn shift_u64<const N: i32>(self, a: __m512i) -> __m512i {
+        avx512!(_mm512_srlv_epi64(a, _mm512_set1_epi64(i64::from(N))))
+    }
+}
+
+impl HashLanes for Avx512 {
+    type Narrow = Narrow;
+
+    #[inline(always)]
+    fn narrow(self) -> Narrow {
+        // AVX-512 includes AVX2.
+        Narrow(())
+    }
+
+    #[inline(always)]
+    fn splat_u64(self, value: u64) -> __m512i {
+        avx512!(_mm512_set1_epi64(value as i64))
+    }
+
+    #[inline(always)]
+    fn choose_u64(self, mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        const CHOOSE: i32 = 0b1100_1010;
+        avx512!(_mm512_ternarylogic_epi64::<CHOOSE>(mask, a, b))
+    }
+
+    #[inline(always)]
+    fn majority_u64(self, a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+        const MAJORITY: i32 = 0b1110_1000;
+        avx512!(_mm512_ternarylogic_epi64::<MAJORITY>(a, b, c))
+    }
+
+    #[inline(always)]
+    fn pin_u64(self, a: __m512i) -> __m512i {
+        avx512!(pin(a))
+    }
+
+    #[inline(always)]
+    fn transpose_blocks(self, blocks: &[&[u8; 128]], to: &mut [u64]) {
+        let (blocks, to) = (&blocks[..U64S], &mut to[..16 * U64S]);
+        for i in (0..16).step_by(U64S) {
+            let mut r = [self.splat_u64(0); U64S];
+            for j in 0..U64S {
+                r[j] = read(&blocks[j][8 * i..]);
+            }
+            let mut s = r;
+            avx512! {
+                let order = _mm512_set4_epi64(
+                    0x0809_0a0b_0c0d_0e0f,
+                    0x0001_0203_0405_0607,
+                    0x0809_0a0b_0c0d_0e0f,
+                    0x0001_0203_0405_0607,
+                );
+                for j in 0..U64S {
+                    r[j] = _mm512_shuffle_epi8(r[j], order);
+                }
+                for j in 0..U64S / 2 {
+                    s[2 * j] = _mm512_unpacklo_epi64(r[2 * j], r[2 * j + 1]);
+                    s[2 * j + 1] = _mm512_unpackhi_epi64(r[2 * j], r[2 * j + 1]);
+                }
+                for j in 0..2 {
+                    let a = _mm512_shuffle_i64x2::<0x88>(s[j], s[j + 2]);
+                    let b = _mm512_shuffle_i64x2::<0xdd>(s[j], s[j + 2]);
+                    let c = _mm512_shuffle_i64x2::<0x88>(s[j + 4], s[j + 6]);
+                    let d = _mm512_shuffle_i64x2::<0xdd>(s[j + 4], s[j + 6]);
+                    r[j] = _mm512_shuffle_i64x2::<0x88>(a, c);
+                    r[j + 2] = _mm512_shuffle_i64x2::<0x88>(b, d);
+                    r[j + 4] = _mm512_shuffle_i64x2::<0xdd>(a, c);
+                    r[j + 6] = _mm512_shuffle_i64x2::<0xdd>(b, d);
+                }
+            }
+            for j in 0..U64S {
+                self.store_u64(&mut to[(i + j) * U64S..], r[j]);
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+use crate::{Lanes, sealed::Sealed};
+
+/// Operations on vectors of `U64S` unsigned integers.
+pub trait U64Lanes: Copy + Sealed {
+    /// A vector of `U64S` unsigned integers.
+    type U64: Copy;
+
+    /// Integers in a vector: 1, 2, 4 or 8.
+    const U64S: usize;
+
+    /// Reads a vector.
+    fn load_u64(self, from: &[u64]) -> Self::U64;
+    /// Writes a vector.
+    fn store_u64(self, to: &mut [u64], v: Self::U64);
+    /// Sum modulo 2^64.
+    fn add_u64(self, a: Self::U64, b: Self::U64) -> Self::U64;
+    /// `a ^ b ^ c`.
+    fn xor_u64(self, a: Self::U64, b: Self::U64, c: Self::U64) -> Self::U64;
+    /// Rotated towards the low end by `N` bits, `0 < N < 64`.
+    fn rotate_u64<const N: i32>(self, a: Self::U64) -> Self::U64;
+    /// Shifted towards the low end by `N` bits, `0 < N < 64`.
+    fn shift_u64<const N: i32>(self, a: Self::U64) -> Self::U64;
+}
+
+/// Vectors of two integers that are neighbours in memory.
+pub trait NarrowLanes: U64Lanes {
+    /// Reads two big-endian integers.
+    fn load_big_endian(self, from: &[u8]) -> Self::U64;
+    /// The second integer of `a` and the first of `b`.
+    fn straddle_u64(self, a: Self::U64, b: Self::U64) -> Self::U64;
+}
+
+/// What hashing takes, of one message or of `U64S` messages at once.
+pub trait HashLanes: Lanes + U64Lanes {
+    /// Narrow vectors of the same processor.
+    type Narrow: NarrowLanes;
+
+    /// Their token.
+    fn narrow(self) -> Self::Narrow;
+    /// A public constant in every lane.
+    fn splat_u64(self, value: u64) -> Self::U64;
+    /// The bits of `a` where those of `mask` are one, those of `b` where they are zero.
+    fn choose_u64(self, mask: Self::U64, a: Self::U64, b: Self::U64) -> Self::U64;
+    /// Of each three bits the value that at least two have.
+    fn majority_u64(self, a: Self::U64, b: Self::U64, c: Self::U64) -> Self::U64;
+    /// `a`, about which the compiler then knows nothing: a sum on the way to it is computed as written.
+    fn pin_u64(self, a: Self::U64) -> Self::U64;
+    /// Reads 16 big-endian integers from each of `U64S` blocks, and writes them as 16 vectors: those of block `i` to lane `i`.
+    fn transpose_blocks(self, blocks: &[&[u8; 128]], to: &mut [u64]);
+}
