@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 OUT := $(or $(CARGO_TARGET_DIR),target)/release
 
-.PHONY: all module test check demo test-matrix fuzz install uninstall clean
+.PHONY: all module test check demo test-matrix bench fuzz install uninstall clean
 
 all: module
 
@@ -24,6 +24,10 @@ test:
 
 test-matrix:
 	@tools/test-matrix
+
+bench:
+	@tools/prerequisites bench
+	@tools/bench
 
 fuzz:
 	@tools/prerequisites test

@@ -1,5 +1,10 @@
-//! Independent implementations of Streamlined NTRU Prime behind one interface, ours among them.
+//! Independent implementations of what fastkex does, ours among them, behind one interface for each kind; and how long they take.
 
 #![forbid(unsafe_code)]
 
-pub mod peers;
+pub mod contest;
+pub mod exchange;
+pub mod kem;
+pub mod openssl;
+pub mod report;
+pub mod versions;

@@ -1,43 +1,48 @@
-//! Random exchanges with every peer, in both directions, rejections included.
+//! Random exchanges with every implementation, in both directions, rejections included.
 
-use bench::peers::*;
+use bench::exchange::{self, X25519};
+use bench::kem::streamlined::*;
+use bench::kem::{Kem, StoredKeys, ml_kem};
+use bench::openssl::OpenSsl;
 use sntrup::*;
 
 const EXCHANGES: usize = 1000;
 /// Exchanges for one key pair of the peer's, whose key generation is slow.
 const FOR_A_PEERS_KEY: usize = 10;
 
-fn exchange<A: Peer, B: Peer>() {
-    assert_eq!(A::PARAMETER_SET, B::PARAMETER_SET);
-    let who = format!("{} with {}", A::PARAMETER_SET, B::NAME);
-    let mut theirs = B::key_pair();
+fn exchange<A: StoredKeys, B: StoredKeys>(ours: &A, peer: &B) {
+    assert_eq!(ours.algorithm(), peer.algorithm());
+    let who = format!("{} with {}", ours.algorithm(), peer.name());
+    let mut theirs = peer.key_pair();
     for round in 0..EXCHANGES {
         // Our key, their ciphertext.
-        let (public, secret) = A::key_pair();
-        let (mut ciphertext, shared) = B::encapsulate(&public);
-        assert_eq!(A::decapsulate(&secret, &ciphertext), shared, "{who}");
+        let (public, secret) = ours.key_pair();
+        let (mut ciphertext, shared) = peer.encapsulate(&public);
+        assert_eq!(ours.decapsulate(&secret, &ciphertext), shared, "{who}");
         // Both read each other's secret keys, so they can be asked for the same rejection.
         let place = round % ciphertext.len();
         ciphertext[place] ^= 1 << (round % 8);
-        let rejected = A::decapsulate(&secret, &ciphertext);
+        let rejected = ours.decapsulate(&secret, &ciphertext);
         assert_ne!(rejected, shared, "{who}");
-        assert_eq!(rejected, B::decapsulate(&secret, &ciphertext), "{who}");
+        let carried = peer.secret_key(&ours.secret_key_bytes(&secret));
+        assert_eq!(rejected, peer.decapsulate(&carried, &ciphertext), "{who}");
 
         // Their key, our ciphertext.
         if round % FOR_A_PEERS_KEY == 0 {
-            theirs = B::key_pair();
+            theirs = peer.key_pair();
         }
-        let (ciphertext, shared) = A::encapsulate(&theirs.0);
-        assert_eq!(B::decapsulate(&theirs.1, &ciphertext), shared, "{who}");
-        assert_eq!(A::decapsulate(&theirs.1, &ciphertext), shared, "{who}");
+        let (ciphertext, shared) = ours.encapsulate(&theirs.0);
+        assert_eq!(peer.decapsulate(&theirs.1, &ciphertext), shared, "{who}");
+        let carried = ours.secret_key(&peer.secret_key_bytes(&theirs.1));
+        assert_eq!(ours.decapsulate(&carried, &ciphertext), shared, "{who}");
     }
 }
 
 macro_rules! exchanges {
-    ($($name:ident: $set:ty, $peer:ty;)*) => {$(
+    ($($name:ident: $set:ty, $peer:expr;)*) => {$(
         #[test]
         fn $name() {
-            exchange::<Ours<$set>, $peer>();
+            exchange(&Ours::<$set>::on(Backend::best()), &$peer);
         }
     )*};
 }
@@ -56,4 +61,72 @@ exchanges! {
     pqclean_953: Sntrup953, PqClean953;
     pqclean_1013: Sntrup1013, PqClean1013;
     pqclean_1277: Sntrup1277, PqClean1277;
+}
+
+#[cfg(feature = "peers")]
+exchanges! {
+    liboqs_761: Sntrup761, Liboqs::new();
+}
+
+/// The system's OpenSSL, if it has `algorithm`.
+fn system_openssl(algorithm: &str) -> Option<OpenSsl> {
+    let openssl = OpenSsl::system().unwrap();
+    let found = openssl.has(algorithm);
+    if !found {
+        println!("skipped: {openssl} has no {algorithm}");
+    }
+    found.then_some(openssl)
+}
+
+fn ml_kem_exchanges<A: Kem, B: Kem>(one: &A, other: &B) {
+    for _ in 0..EXCHANGES {
+        let (public, secret) = one.key_pair();
+        let (ciphertext, shared) = other.encapsulate(&public);
+        assert_eq!(one.decapsulate(&secret, &ciphertext), shared);
+    }
+}
+
+#[test]
+fn ml_kem() {
+    ml_kem_exchanges(&ml_kem::Graviola, &ml_kem::Graviola);
+    #[cfg(feature = "peers")]
+    {
+        ml_kem_exchanges(&ml_kem::Graviola, &ml_kem::AwsLc);
+        ml_kem_exchanges(&ml_kem::AwsLc, &ml_kem::Graviola);
+    }
+    if let Some(openssl) = system_openssl(ml_kem::NAME) {
+        ml_kem_exchanges(&ml_kem::Graviola, &openssl);
+        ml_kem_exchanges(&openssl, &ml_kem::Graviola);
+    }
+}
+
+fn x25519_exchanges<P: X25519>(peer: &P) {
+    let ours = exchange::Ours;
+    for _ in 0..EXCHANGES {
+        let (our_public, our_secret) = ours.key_pair();
+        let (their_public, their_secret) = peer.key_pair();
+        let shared = ours.derive(&our_secret, &their_public);
+        assert_eq!(shared, peer.derive(&their_secret, &our_public), "{}", peer.name());
+    }
+}
+
+#[test]
+fn x25519() {
+    x25519_exchanges(&exchange::Dalek);
+    x25519_exchanges(&exchange::Graviola);
+    #[cfg(feature = "peers")]
+    x25519_exchanges(&exchange::AwsLc);
+    if let Some(openssl) = system_openssl(exchange::NAME) {
+        x25519_exchanges(&openssl);
+    }
+}
+
+/// What implementations draw that choose their own random bytes would otherwise count for more than what they compute.
+#[test]
+fn pqclean_draws_from_our_generator() {
+    let start = generator::drawn();
+    PqClean761.key_pair();
+    let for_a_key = generator::drawn() - start;
+    let p = Sntrup761::P as u64;
+    assert!(for_a_key >= 8 * p, "{for_a_key} bytes for a key");
 }

@@ -1,0 +1,249 @@
+//! Measures implementations of the same operation, a few samples of each in turn.
+
+use std::rc::Rc;
+
+use measure::{Measurement, Options, Subject, measure_in_turn};
+use serde::Serialize;
+
+use crate::exchange::X25519;
+use crate::kem::Kem;
+
+/// What the operations are called.
+pub const KEYGEN: &str = "keygen";
+/// As [`KEYGEN`].
+pub const ENCAPSULATE: &str = "encapsulate";
+/// As [`KEYGEN`].
+pub const DECAPSULATE: &str = "decapsulate";
+/// As [`KEYGEN`].
+pub const DERIVE: &str = "derive";
+
+/// Whose an implementation is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Ours.
+    Ours,
+    /// A peer's.
+    Peer,
+}
+
+/// One measured operation of one implementation.
+#[derive(Clone, Serialize)]
+pub struct Figure {
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// The implementation.
+    pub implementation: String,
+    /// The instruction set, if it is known.
+    pub backend: Option<&'static str>,
+    /// The operation.
+    pub operation: String,
+    /// How long one operation took.
+    #[serde(flatten)]
+    pub measurement: Measurement,
+    /// For ours: how many times as long the fastest peer took, for the operation without its variant.
+    pub best_peer_ratio: Option<f64>,
+}
+
+/// Something to be measured.
+struct Entry<'a> {
+    side: Side,
+    implementation: String,
+    backend: Option<&'static str>,
+    operation: &'static str,
+    /// How ours differs from what peers offer, as in "batch of 32".
+    variant: Option<String>,
+    subject: Subject<'a>,
+}
+
+/// All that is to be measured of an algorithm.
+pub struct Contest<'a> {
+    algorithm: &'static str,
+    entries: Vec<Entry<'a>>,
+}
+
+impl<'a> Contest<'a> {
+    /// Nothing yet.
+    pub fn new(algorithm: &'static str) -> Self {
+        Contest { algorithm, entries: Vec::new() }
+    }
+
+    /// Enters an operation of a peer's, or one that stands for itself.
+    pub fn enter(
+        &mut self,
+        implementation: impl Into<String>,
+        operation: &'static str,
+        subject: Subject<'a>,
+    ) {
+        self.push(Side::Peer, implementation.into(), None, operation, None, subject);
+    }
+
+    /// Enters something that only ours can do.
+    pub fn enter_variant(
+        &mut self,
+        ours: &impl Kem,
+        operation: &'static str,
+        variant: impl Into<String>,
+        subject: Subject<'a>,
+    ) {
+        let (name, variant) = (ours.name(), Some(variant.into()));
+        self.push(Side::Ours, name, ours.backend(), operation, variant, subject);
+    }
+
+    /// Enters the three operations of a KEM.
+    ///
+    /// # Panics
+    /// It does not find the secret that it encapsulated.
+    pub fn enter_kem<K: Kem + 'a>(&mut self, side: Side, kem: K) {
+        assert_eq!(kem.algorithm(), self.algorithm);
+        let (name, backend) = (kem.name(), kem.backend());
+        let kem = Rc::new(kem);
+        let (public, secret) = kem.key_pair();
+        let (ciphertext, shared) = kem.encapsulate(&public);
+        assert_eq!(kem.decapsulate(&secret, &ciphertext), shared, "{name}");
+
+        let this = Rc::clone(&kem);
+        let subject = Subject::new(1, move || this.key_pair());
+        self.push(side, name.clone(), backend, KEYGEN, None, subject);
+        let this = Rc::clone(&kem);
+        let subject = Subject::new(1, move || this.encapsulate(&public));
+        self.push(side, name.clone(), backend, ENCAPSULATE, None, subject);
+        let subject = Subject::new(1, move || kem.decapsulate(&secret, &ciphertext));
+        self.push(side, name, backend, DECAPSULATE, None, subject);
+    }
+
+    /// Enters the two operations of a key exchange, whose peer's public value is `peer`.
+    pub fn enter_exchange<X: X25519 + 'a>(&mut self, side: Side, exchange: X, peer: [u8; 32]) {
+        let name = exchange.name();
+        let exchange = Rc::new(exchange);
+        let (_, secret) = exchange.key_pair();
+        let this = Rc::clone(&exchange);
+        let subject = Subject::new(1, move || this.key_pair());
+        self.push(side, name.clone(), None, KEYGEN, None, subject);
+        let subject = Subject::new(1, move || exchange.derive(&secret, &peer));
+        self.push(side, name, None, DERIVE, None, subject);
+    }
+
+    fn push(
+        &mut self,
+        side: Side,
+        implementation: String,
+        backend: Option<&'static str>,
+        operation: &'static str,
+        variant: Option<String>,
+        subject: Subject<'a>,
+    ) {
+        self.entries.push(Entry { side, implementation, backend, operation, variant, subject });
+    }
+
+    /// Measures everything, operation by operation.
+    pub fn run(mut self, options: &Options) -> Vec<Figure> {
+        let mut figures = Vec::new();
+        while let Some(operation) = self.entries.first().map(|entry| entry.operation) {
+            let (now, later): (Vec<_>, Vec<_>) =
+                self.entries.into_iter().partition(|entry| entry.operation == operation);
+            self.entries = later;
+            figures.extend(in_turn(self.algorithm, options, now));
+        }
+        figures
+    }
+}
+
+/// Core cycles, or nanoseconds where they cannot be had.
+fn duration(measurement: &Measurement) -> f64 {
+    measurement.core_cycles.unwrap_or(measurement.nanoseconds)
+}
+
+fn in_turn(algorithm: &'static str, options: &Options, entries: Vec<Entry<'_>>) -> Vec<Figure> {
+    let mut subjects = Vec::new();
+    let mut sides = Vec::new();
+    let mut names = Vec::new();
+    for entry in entries {
+        let Entry { side, implementation, backend, operation, variant, subject } = entry;
+        subjects.push(subject);
+        sides.push(side);
+        let operation = match variant {
+            Some(variant) => format!("{operation}, {variant}"),
+            None => operation.into(),
+        };
+        names.push((implementation, backend, operation));
+    }
+    let measurements = measure_in_turn(options, subjects);
+    let ratios = best_peer_ratios(&sides, &measurements);
+    let mut figures = Vec::new();
+    for (((implementation, backend, operation), measurement), best_peer_ratio) in
+        names.into_iter().zip(measurements).zip(ratios)
+    {
+        figures.push(Figure {
+            algorithm,
+            implementation,
+            backend,
+            operation,
+            measurement,
+            best_peer_ratio,
+        });
+    }
+    figures
+}
+
+/// For each measurement of ours, how many times as long the fastest peer took.
+fn best_peer_ratios(sides: &[Side], measurements: &[Measurement]) -> Vec<Option<f64>> {
+    let of_peers = sides.iter().zip(measurements).filter(|(side, _)| **side == Side::Peer);
+    let best = of_peers.map(|(_, measurement)| duration(measurement)).min_by(f64::total_cmp);
+    let ratio = |(side, measurement): (&Side, &Measurement)| match side {
+        Side::Ours => best.map(|best| best / duration(measurement)),
+        Side::Peer => None,
+    };
+    sides.iter().zip(measurements).map(ratio).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sntrup::{Backend, Sntrup653};
+
+    use super::*;
+    use crate::kem::streamlined::{Ours, PqClean653};
+
+    const BRIEFLY: Options = Options { time: Duration::ZERO, samples: 0 };
+
+    #[test]
+    fn ours_are_compared_with_the_best_peer() {
+        let measured = |core_cycles, nanoseconds| Measurement {
+            core_cycles,
+            nanoseconds,
+            spread: 0.0,
+            samples: 3,
+        };
+        let sides = [Side::Ours, Side::Peer, Side::Peer, Side::Ours];
+        let cycles = [50.0, 300.0, 200.0, 400.0].map(|cycles| measured(Some(cycles), 1.0));
+        assert_eq!(best_peer_ratios(&sides, &cycles), [Some(4.0), None, None, Some(0.5)]);
+        let nanoseconds = [5.0, 30.0, 20.0, 40.0].map(|nanoseconds| measured(None, nanoseconds));
+        assert_eq!(best_peer_ratios(&sides, &nanoseconds), [Some(4.0), None, None, Some(0.5)]);
+        assert_eq!(best_peer_ratios(&sides[..1], &cycles[..1]), [None]);
+    }
+
+    #[test]
+    fn an_operations_figures_stand_together() {
+        let ours = Ours::<Sntrup653>::on(Backend::best());
+        let mut contest = Contest::new("sntrup653");
+        contest.enter("one", KEYGEN, Subject::new(1, || ()));
+        contest.enter("other", DERIVE, Subject::new(1, || ()));
+        contest.enter_variant(&ours, KEYGEN, "batch of 2", Subject::new(2, || ()));
+        let figures = contest.run(&BRIEFLY);
+        let operations: Vec<_> = figures.iter().map(|figure| &*figure.operation).collect();
+        assert_eq!(operations, [KEYGEN, "keygen, batch of 2", DERIVE]);
+    }
+
+    #[test]
+    fn a_kem_has_three_figures() {
+        let mut contest = Contest::new("sntrup653");
+        contest.enter_kem(Side::Ours, Ours::<Sntrup653>::on(Backend::best()));
+        contest.enter_kem(Side::Peer, PqClean653);
+        let figures = contest.run(&BRIEFLY);
+        let operations: Vec<_> = figures.iter().map(|figure| &*figure.operation).collect();
+        let expected = [KEYGEN, KEYGEN, ENCAPSULATE, ENCAPSULATE, DECAPSULATE, DECAPSULATE];
+        assert_eq!(operations, expected);
+        assert!(figures.iter().all(|figure| figure.measurement.nanoseconds > 0.0));
+    }
+}

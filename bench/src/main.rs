@@ -1,0 +1,236 @@
+//! Measures other implementations beside ours, in one run and in the same units.
+
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use bench::contest::{Contest, DECAPSULATE, ENCAPSULATE, Figure, KEYGEN, Side};
+use bench::exchange::{self, X25519};
+use bench::kem::streamlined::{self, Ours};
+use bench::kem::{Kem, ml_kem};
+use bench::openssl::OpenSsl;
+use bench::report::Report;
+use bench::versions;
+use clap::{Parser, ValueEnum};
+use cli::{Failure, Outcome};
+use measure::{Options, Subject};
+use sntrup::{Backend, ParameterSet};
+
+/// Sizes of the batches in which ours makes keys.
+const BATCHES: [usize; 2] = [32, 256];
+
+const HOW: &str = "implementations of an operation take turns; public keys, ciphertexts and key shares come and go as bytes, \
+    secret keys are ready; all draw random bytes for sntrup from AES-256 in counter mode, which is OpenSSL's in liboqs, and \
+    for the rest as they themselves do; OpenSSL is used as its libssl does, with a fresh context for each operation";
+
+/// Measures other implementations beside ours.
+#[derive(Parser)]
+struct Arguments {
+    /// Seconds for each figure.
+    #[arg(long, default_value_t = 1.0, value_parser = seconds)]
+    seconds: f64,
+    /// Only this algorithm (may be repeated).
+    #[arg(long = "algorithm", value_name = "NAME", value_enum)]
+    algorithms: Vec<Algorithm>,
+    /// Another OpenSSL beside the system's: the folder of its libcrypto and libssl (may be repeated).
+    #[arg(long = "openssl", value_name = "FOLDER")]
+    openssl: Vec<PathBuf>,
+    /// JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Write bench.md and bench.json into this folder, too.
+    #[arg(long, value_name = "FOLDER")]
+    results: Option<PathBuf>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=60.0).contains(&seconds) => Ok(seconds),
+        _ => Err("expected a number from 0 to 60".into()),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Algorithm {
+    Sntrup653,
+    Sntrup761,
+    Sntrup857,
+    Sntrup953,
+    Sntrup1013,
+    Sntrup1277,
+    X25519,
+    #[value(name = "ml-kem-768")]
+    MlKem768,
+    Random,
+}
+
+fn main() -> ExitCode {
+    cli::main("bench", run)
+}
+
+fn run(arguments: Arguments) -> Outcome {
+    let options = Options { time: Duration::from_secs_f64(arguments.seconds), samples: usize::MAX };
+    let (openssls, mut skipped) = openssls(&arguments.openssl)?;
+    let algorithms = match &*arguments.algorithms {
+        [] => Algorithm::value_variants(),
+        chosen => chosen,
+    };
+    let mut figures = Vec::new();
+    for &algorithm in algorithms {
+        figures.extend(measure_algorithm(algorithm, &options, &openssls, &mut skipped));
+    }
+    if !cfg!(feature = "peers") {
+        skipped.push("liboqs and aws-lc-rs: built without the feature peers".into());
+    }
+    let mut versions = versions::measured();
+    versions.extend(openssls.iter().map(|openssl| {
+        let text = openssl.version_text();
+        let (name, version) = text.split_once(' ').unwrap_or((&text, ""));
+        (name.to_owned(), version.to_owned())
+    }));
+    let report = Report {
+        machine: measure::machine(),
+        versions,
+        method: format!("{}; {HOW}", measure::METHOD),
+        seconds: arguments.seconds,
+        figures,
+        skipped,
+    };
+    let json = || serde_json::to_string_pretty(&report).map_err(Failure::new);
+    if let Some(folder) = &arguments.results {
+        let write = |name: &str, text: String| {
+            let path = folder.join(name);
+            fs::write(&path, text).map_err(Failure::about(path.display()))
+        };
+        fs::create_dir_all(folder).map_err(Failure::about(folder.display()))?;
+        write("bench.md", report.page("make bench"))?;
+        write("bench.json", json()? + "\n")?;
+    }
+    if arguments.json {
+        println!("{}", json()?);
+    } else {
+        print!("{}", report.table());
+    }
+    Ok(true)
+}
+
+/// The system's OpenSSL and those in `folders`; and a line if the system has none.
+fn openssls(folders: &[PathBuf]) -> Result<(Vec<OpenSsl>, Vec<String>), Failure> {
+    let (mut found, mut skipped) = (Vec::new(), Vec::new());
+    match OpenSsl::system() {
+        Ok(openssl) => found.push(openssl),
+        Err(error) => skipped.push(format!("the system's OpenSSL: {error}")),
+    }
+    for folder in folders {
+        let folder: &Path = folder;
+        found.push(OpenSsl::in_directory(folder).map_err(Failure::about(folder.display()))?);
+    }
+    Ok((found, skipped))
+}
+
+fn measure_algorithm(
+    algorithm: Algorithm,
+    options: &Options,
+    openssls: &[OpenSsl],
+    skipped: &mut Vec<String>,
+) -> Vec<Figure> {
+    use streamlined::*;
+    let contest = match algorithm {
+        Algorithm::Sntrup653 => sntrup::<sntrup::Sntrup653>(PqClean653, SntrupCrate653),
+        Algorithm::Sntrup761 => {
+            let mut contest = sntrup::<sntrup::Sntrup761>(PqClean761, SntrupCrate761);
+            #[cfg(feature = "peers")]
+            contest.enter_kem(Side::Peer, Liboqs::new());
+            contest.enter_kem(Side::Peer, Sntrup761Crate);
+            contest
+        }
+        Algorithm::Sntrup857 => sntrup::<sntrup::Sntrup857>(PqClean857, SntrupCrate857),
+        Algorithm::Sntrup953 => sntrup::<sntrup::Sntrup953>(PqClean953, SntrupCrate953),
+        Algorithm::Sntrup1013 => sntrup::<sntrup::Sntrup1013>(PqClean1013, SntrupCrate1013),
+        Algorithm::Sntrup1277 => sntrup::<sntrup::Sntrup1277>(PqClean1277, SntrupCrate1277),
+        Algorithm::X25519 => x25519(openssls),
+        Algorithm::MlKem768 => ml_kem_768(openssls, skipped),
+        Algorithm::Random => random(),
+    };
+    contest.run(options)
+}
+
+fn sntrup<P: ParameterSet>(
+    pqclean: impl Kem + 'static,
+    sntrup: impl Kem + 'static,
+) -> Contest<'static> {
+    let mut contest = Contest::new(P::NAME);
+    for backend in Backend::available() {
+        enter_ours(&mut contest, Ours::<P>::on(backend));
+    }
+    contest.enter_kem(Side::Peer, pqclean);
+    contest.enter_kem(Side::Peer, sntrup);
+    contest
+}
+
+fn enter_ours<P: ParameterSet>(contest: &mut Contest<'_>, ours: Ours<P>) {
+    contest.enter_kem(Side::Ours, ours);
+    for count in BATCHES {
+        let subject = Subject::new(count, move || ours.key_pairs(count));
+        contest.enter_variant(&ours, KEYGEN, format!("batch of {count}"), subject);
+    }
+
+    let (public, secret) = ours.key_pair();
+    let (ciphertext, _) = ours.encapsulate(&public);
+    let subject = Subject::prepared(
+        1,
+        move || ours.prepare(),
+        move |prepared| ours.encapsulate_prepared(prepared, &public),
+    );
+    contest.enter_variant(&ours, ENCAPSULATE, "prepared", subject);
+    let key = ours.expand(&secret);
+    let subject = Subject::new(1, move || ours.decapsulate_expanded(&key, &ciphertext));
+    contest.enter_variant(&ours, DECAPSULATE, "expanded key", subject);
+}
+
+fn x25519(openssls: &[OpenSsl]) -> Contest<'static> {
+    let mut contest = Contest::new(exchange::NAME);
+    let (peer, _) = exchange::Ours.key_pair();
+    contest.enter_exchange(Side::Ours, exchange::Ours, peer);
+    contest.enter_exchange(Side::Peer, exchange::Dalek, peer);
+    contest.enter_exchange(Side::Peer, exchange::Graviola, peer);
+    #[cfg(feature = "peers")]
+    contest.enter_exchange(Side::Peer, exchange::AwsLc, peer);
+    for openssl in openssls {
+        contest.enter_exchange(Side::Peer, openssl.clone(), peer);
+    }
+    contest
+}
+
+fn ml_kem_768(openssls: &[OpenSsl], skipped: &mut Vec<String>) -> Contest<'static> {
+    let mut contest = Contest::new(ml_kem::NAME);
+    contest.enter_kem(Side::Peer, ml_kem::Graviola);
+    #[cfg(feature = "peers")]
+    contest.enter_kem(Side::Peer, ml_kem::AwsLc);
+    for openssl in openssls {
+        if openssl.has(ml_kem::NAME) {
+            contest.enter_kem(Side::Peer, openssl.clone());
+        } else {
+            skipped.push(format!("{} in {openssl}, which came with 3.5", ml_kem::NAME));
+        }
+    }
+    contest
+}
+
+/// What sntrup761 draws for one polynomial, and what X25519 does.
+fn random() -> Contest<'static> {
+    const POLYNOMIAL: usize = sntrup::Sntrup761::SAMPLE_BYTES;
+    let mut contest = Contest::new("random bytes");
+    let mut enter = |name: &str, fill: fn(&mut [u8])| {
+        for (bytes, operation) in [(POLYNOMIAL, "3,044 bytes"), (32, "32 bytes")] {
+            let mut buffer = vec![0; bytes];
+            contest.enter(name, operation, Subject::new(1, move || fill(&mut buffer)));
+        }
+    };
+    enter("AES-256 in counter mode", |bytes| generator::fill(bytes).unwrap());
+    enter("the operating system", |bytes| getrandom::fill(bytes).unwrap());
+    contest
+}

@@ -1,0 +1,66 @@
+//! A stock OpenSSL, used as its libssl uses it in a handshake: each operation has a context of its own, public keys are encoded, and
+//! read from their encoding.
+
+use std::fmt;
+use std::path::Path;
+
+use openssl_runtime::{Error, Key, Libraries, LibraryContext};
+
+/// An OpenSSL with its default provider.
+#[derive(Clone)]
+pub struct OpenSsl {
+    context: LibraryContext,
+}
+
+impl OpenSsl {
+    /// The system's.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn system() -> Result<Self, Error> {
+        Self::of(&Libraries::system()?)
+    }
+
+    /// The one in a directory that holds its libcrypto and libssl.
+    ///
+    /// # Errors
+    /// There is none, or the process has another one of the same soname.
+    pub fn in_directory(directory: &Path) -> Result<Self, Error> {
+        Self::of(&Libraries::open_directory(directory)?)
+    }
+
+    fn of(libraries: &Libraries) -> Result<Self, Error> {
+        let context = LibraryContext::new(libraries)?;
+        context.load_provider("default")?.keep();
+        Ok(OpenSsl { context })
+    }
+
+    /// Whether its default provider has an algorithm.
+    pub fn has(&self, algorithm: &str) -> bool {
+        Key::generate(&self.context, algorithm, None).is_ok()
+    }
+
+    /// The version with its date.
+    pub fn version_text(&self) -> String {
+        self.context.libraries().version_text()
+    }
+
+    /// A key pair, its public half encoded.
+    pub(crate) fn generate(&self, algorithm: &str) -> Result<(Vec<u8>, Key), Error> {
+        let key = Key::generate(&self.context, algorithm, None)?;
+        Ok((key.encoded_public_key()?, key))
+    }
+
+    /// A peer's public key.
+    pub(crate) fn import(&self, algorithm: &str, public: &[u8]) -> Result<Key, Error> {
+        let mut key = Key::generate_parameters(&self.context, algorithm, None, &[])?;
+        key.set_encoded_public_key(public)?;
+        Ok(key)
+    }
+}
+
+impl fmt::Display for OpenSsl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OpenSSL {}", self.context.libraries().version())
+    }
+}
