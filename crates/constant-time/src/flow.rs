@@ -7,7 +7,7 @@ use iced_x86::{
 use crate::image::{Image, Place};
 use crate::learnt::Learnt;
 use crate::operand::{
-    Address, addresses_only, diverges, is_constant, is_immediate, reads, size, writes,
+    Address, addresses_only, diverges, is_immediate, is_zeroing, reads, size, writes,
 };
 use crate::state::State;
 use crate::value::Value;
@@ -88,6 +88,9 @@ impl<'i> Machine<'i> {
 
     /// Looks at an access to memory: its address must not be secret.
     fn access(&mut self, state: &State<'i>, memory: &UsedMemory) {
+        if memory.vsib_size() != 0 || memory.index().is_vector_register() {
+            return self.finding("gathers from or scatters to addresses in a vector");
+        }
         let (base, index) = (memory.base(), memory.index());
         let value = |register| match register {
             Register::None => Value::Is(0),
@@ -245,7 +248,7 @@ impl<'i> Machine<'i> {
         for memory in memory.iter().filter(|memory| reads(memory.access())) {
             input = input.or(self.load(state, memory, size(memory)));
         }
-        if is_constant(instruction) {
+        if is_zeroing(instruction) {
             input = Value::Is(0);
         }
         if matches!(instruction.mnemonic(), Mnemonic::Div | Mnemonic::Idiv) {
@@ -274,7 +277,7 @@ impl<'i> Machine<'i> {
                 if is_destination && named.size() == 4 { input.computed_half() } else { computed };
             let value = match whole {
                 Some(value) if is_destination => value,
-                _ if is_constant(instruction) => input,
+                _ if is_zeroing(instruction) => input,
                 _ if access == OpAccess::CondWrite || access == OpAccess::ReadCondWrite => {
                     computed.or(state.register(register).computed())
                 }
@@ -293,7 +296,6 @@ impl<'i> Machine<'i> {
             state.set_register(register, value);
         }
         state.set_register(Register::RSP, stack_pointer);
-        self.learnt.reaches(stack_pointer);
         let of_vectors = used.iter().any(|register| !register.is_gpr());
         for (address, bytes) in stores {
             let value = if of_vectors { None } else { Some(whole.unwrap_or(computed)) };

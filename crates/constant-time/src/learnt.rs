@@ -12,12 +12,8 @@ pub(crate) struct Learnt {
     pub(crate) pointers: BTreeSet<usize>,
     /// Places on the stack whose address is taken, or from which on it is computed.
     taken: BTreeSet<i64>,
-    /// Arrays on the stack or parts of them, start and end: what vectors are stored to, or is filled or copied by a call.
+    /// Arrays on the stack, start and end: what vectors are stored to, or is filled or copied by a call.
     arrays: BTreeMap<i64, i64>,
-    /// What of the stack may be written through addresses.
-    lost: Vec<(i64, i64)>,
-    /// Where the stack ends, with what may be used beyond its pointer.
-    bottom: i64,
     /// Start and name of callees that do not return, and that do.
     pub(crate) calls: BTreeMap<u64, (String, bool)>,
 }
@@ -29,8 +25,6 @@ impl Learnt {
             pointers: BTreeSet::new(),
             taken: BTreeSet::new(),
             arrays: BTreeMap::new(),
-            lost: Vec::new(),
-            bottom: 0,
             calls: BTreeMap::new(),
         }
     }
@@ -60,69 +54,28 @@ impl Learnt {
 
     /// A stack address is no longer known for what it is.
     pub(crate) fn escape(&mut self, value: Value<'_>) {
-        if let Some(place) = value.place_on_stack()
-            && self.taken.insert(place)
-        {
-            self.find_lost();
-        }
+        self.taken.extend(value.place_on_stack());
     }
 
-    /// The stack pointer was here.
-    pub(crate) fn reaches(&mut self, pointer: Value<'_>) {
-        /// What leaf functions may use (System V ABI, section 3.2.2).
-        const RED_ZONE: i64 = 128;
-        if let Value::Stack(offset) = pointer
-            && offset - RED_ZONE < self.bottom
-        {
-            self.bottom = offset - RED_ZONE;
-            self.find_lost();
-        }
-    }
-
-    /// There is an array on the stack, or a part of one.
+    /// There is an array on the stack; arrays that touch count as one.
     pub(crate) fn array(&mut self, start: i64, bytes: i64) {
         let (mut start, mut end) = (start, start.wrapping_add(bytes));
-        if self.arrays.get(&start) == Some(&end) {
-            return;
-        }
-        while let Some((&other, &its_end)) = self.arrays.range(..end).next_back()
-            && its_end > start
+        while let Some((&other, &its_end)) = self.arrays.range(..=end).next_back()
+            && its_end >= start
         {
             self.arrays.remove(&other);
             (start, end) = (start.min(other), end.max(its_end));
         }
         self.arrays.insert(start, end);
-        self.find_lost();
     }
 
-    /// Finds what of the stack may be written through addresses: of an array of which an address was taken, that part and those
-    /// that touch it above; and all that is above an address of no array. An array's addresses begin some vectors before it and
-    /// include its end: indices may start at more than zero. An address beyond the stack's end is some array's, too, less an index
-    /// that is at least so much.
-    fn find_lost(&mut self) {
-        const BEFORE: i64 = 128;
-        self.lost.clear();
-        for &place in self.taken.range(self.bottom..) {
-            let below = self.arrays.range(..=place).next_back().filter(|(_, end)| **end >= place);
-            let above = self.arrays.range(place..place + BEFORE).next();
-            let Some((&start, &end)) = below.or(above) else {
-                self.lost.push((place, i64::MAX));
-                continue;
-            };
-            let mut end = end;
-            for (&next, &its_end) in self.arrays.range(end..) {
-                if next > end {
-                    break;
-                }
-                end = its_end;
-            }
-            self.lost.push((start, end));
-        }
-    }
-
-    /// Whether what is at a place on the stack may be written through an address.
+    /// Whether what is at a place on the stack may be written through an address: it is in an array, or above an address that was
+    /// taken and is that of no array. One end of an array is an address of it as the other.
     pub(crate) fn is_lost(&self, start: i64, bytes: usize) -> bool {
         let end = start.wrapping_add(bytes as i64);
-        self.lost.iter().any(|&(its_start, its_end)| its_start < end && start < its_end)
+        let before = |place: i64| self.arrays.range(..place).next_back();
+        let in_array = before(end).is_some_and(|(_, its_end)| *its_end > start);
+        let has_array = |place: i64| before(place + 1).is_some_and(|(_, end)| *end >= place);
+        in_array || self.taken.range(..end).any(|&place| !has_array(place))
     }
 }

@@ -79,24 +79,12 @@ pub(crate) fn addresses_only(instruction: &Instruction, register: Register) -> b
     pushes || (addresses && !implicit && !operand)
 }
 
-/// Whether the result is the same whatever the operands: zero, or all ones.
-pub(crate) fn is_constant(instruction: &Instruction) -> bool {
-    use Mnemonic::*;
-    let register = |n| match instruction.op_kind(n) {
-        OpKind::Register => Some(instruction.op_register(n)),
-        _ => None,
-    };
-    let same = |a, b| register(a).is_some() && register(a) == register(b);
-    let unmasked = instruction.op_mask() == Register::None;
-    match instruction.mnemonic() {
-        Xor | Sub | Pxor | Xorps | Xorpd | Pcmpeqb | Pcmpeqw | Pcmpeqd | Pcmpeqq => same(0, 1),
-        Vpxor | Vpxord | Vpxorq | Vxorps | Vxorpd | Vpcmpeqb | Vpcmpeqw | Vpcmpeqd | Vpcmpeqq
-        | Kxorb | Kxorw | Kxord | Kxorq | Kxnorb | Kxnorw | Kxnord | Kxnorq => {
-            unmasked && same(1, 2)
-        }
-        Vpternlogd | Vpternlogq => unmasked && matches!(instruction.immediate8(), 0 | 0xff),
-        _ => false,
-    }
+/// Whether the result is zero whatever the operands.
+pub(crate) fn is_zeroing(instruction: &Instruction) -> bool {
+    matches!(instruction.mnemonic(), Mnemonic::Xor | Mnemonic::Sub)
+        && instruction.op0_kind() == OpKind::Register
+        && instruction.op1_kind() == OpKind::Register
+        && instruction.op0_register() == instruction.op1_register()
 }
 
 /// Whether an instruction is of AVX-512: coded with its prefix, or about mask registers.

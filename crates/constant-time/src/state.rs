@@ -9,9 +9,6 @@ use crate::value::Value;
 /// General registers, and the bits that the disassembler knows flags by.
 const REGISTERS: usize = 16;
 const FLAGS: usize = 8;
-/// Vector registers, then mask registers.
-const VECTORS: usize = 32;
-const MASKS: usize = 8;
 
 /// A word kept on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,23 +22,13 @@ pub(crate) struct State<'a> {
     registers: [Value<'a>; REGISTERS],
     /// Of each register the lowest byte, which may be written alone.
     bytes: [Value<'a>; REGISTERS],
-    vectors: [Value<'a>; VECTORS + MASKS],
     flags: [Value<'a>; FLAGS],
     kept: BTreeMap<i64, Kept<'a>>,
 }
 
 /// The number of a general register of whatever width.
-fn number(register: Register) -> Option<usize> {
+pub(crate) fn number(register: Register) -> Option<usize> {
     register.is_gpr().then(|| register.full_register().number())
-}
-
-/// The number of a vector register of whatever width, or of a mask register.
-fn vector_number(register: Register) -> Option<usize> {
-    if register.is_vector_register() {
-        Some(register.full_register().number())
-    } else {
-        register.is_k().then(|| VECTORS + register.number())
-    }
 }
 
 fn is_low_byte(register: Register) -> bool {
@@ -59,16 +46,11 @@ impl<'a> State<'a> {
         if let Some(number) = number(Register::RSP) {
             registers[number] = Value::Stack(0);
         }
-        State {
-            registers,
-            bytes: [Value::Public; REGISTERS],
-            vectors: [Value::Secret; VECTORS + MASKS],
-            flags: [Value::Secret; FLAGS],
-            kept: BTreeMap::new(),
-        }
+        let bytes = [Value::Public; REGISTERS];
+        State { registers, bytes, flags: [Value::Secret; FLAGS], kept: BTreeMap::new() }
     }
 
-    /// What is known of a register.
+    /// Vector and mask registers are secret.
     pub(crate) fn register(&self, register: Register) -> Value<'a> {
         if register.is_ip() {
             return Value::Public;
@@ -76,15 +58,12 @@ impl<'a> State<'a> {
         match number(register) {
             Some(number) if is_low_byte(register) => self.bytes[number],
             Some(number) => self.registers[number],
-            None => vector_number(register).map_or(Value::Secret, |number| self.vectors[number]),
+            None => Value::Secret,
         }
     }
 
-    /// Writes a register. Parts of less than 32 bits of a general register leave the rest as it was.
+    /// Writes a general register; others are not followed. Parts of less than 32 bits leave the rest as it was.
     pub(crate) fn set_register(&mut self, register: Register, value: Value<'a>) {
-        if let Some(number) = vector_number(register) {
-            self.vectors[number] = value.computed();
-        }
         let Some(number) = number(register) else { return };
         if register.size() >= 4 {
             self.registers[number] = value;
@@ -149,7 +128,6 @@ impl<'a> State<'a> {
             self.set_register(register, Value::Secret);
         }
         self.set_register(RAX, result);
-        self.vectors = [Value::Secret; VECTORS + MASKS];
         self.flags = [Value::Secret; FLAGS];
     }
 
@@ -164,9 +142,6 @@ impl<'a> State<'a> {
             *mine = both;
         }
         for (mine, theirs) in self.bytes.iter_mut().zip(&other.bytes) {
-            *mine = mine.or(*theirs);
-        }
-        for (mine, theirs) in self.vectors.iter_mut().zip(&other.vectors) {
             *mine = mine.or(*theirs);
         }
         for (mine, theirs) in self.flags.iter_mut().zip(&other.flags) {
