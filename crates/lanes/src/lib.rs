@@ -100,6 +100,11 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     /// The first two words of `from` in every pair.
     fn broadcast_pair(self, from: &[Self::Word]) -> Self::I16;
 
+    /// The first word of `a` in every word.
+    fn first(self, a: Self::I16) -> Self::I16;
+    /// The words of `a` but the first, then the first word of `b`.
+    fn advance(self, a: Self::I16, b: Self::I16) -> Self::I16;
+
     /// Sum, word by word.
     fn add(self, a: Self::I16, b: Self::I16) -> Self::I16;
     /// Difference, word by word.
@@ -110,6 +115,10 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn and(self, a: Self::I16, b: Self::I16) -> Self::I16;
     /// All ones where `a` is not zero, else zero.
     fn nonzero(self, a: Self::I16) -> Self::I16;
+    /// All ones where `a` is negative, else zero.
+    fn negative(self, a: Self::I16) -> Self::I16;
+    /// All ones where `a`, of absolute value below 2q, is no multiple of q, else zero, for `a_q = a * q^-1 mod 2^16`.
+    fn no_multiple(self, a_q: Self::I16) -> Self::I16;
     /// All ones where `a > 0`, else zero.
     fn positive(self, a: Self::I16) -> Self::I16;
 
@@ -146,11 +155,11 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn store_split(self, first: &mut [Self::Word], second: &mut [Self::Word], a: Self::I16);
 
     /// Transposes `PAIRS` vectors of pairs: pair `j` of vector `i` of `from` goes to row `j`, pair `i` of `to`, whose rows
-    /// are `stride` words apart.
+    /// are `stride` words apart. Where rows overlap, the later one stays.
     #[inline(always)]
     fn transpose(self, from: &[Self::Word], to: &mut [Self::Word], stride: usize) {
-        for i in 0..Self::PAIRS {
-            for j in 0..Self::PAIRS {
+        for j in 0..Self::PAIRS {
+            for i in 0..Self::PAIRS {
                 let pair = (i * Self::PAIRS + j) * 2;
                 to[j * stride + 2 * i] = from[pair];
                 to[j * stride + 2 * i + 1] = from[pair + 1];

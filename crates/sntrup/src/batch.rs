@@ -2,10 +2,10 @@
 //! section 3.1).
 
 use lanes::Hardware;
-use rand_core::TryCryptoRng;
 
 use crate::error::Error;
 use crate::kem::{KeyPair, Secrets};
+use crate::operations::Source;
 use crate::params::ParameterSet;
 use crate::product::{Coefficients, Transform, Workspace};
 use crate::public::public;
@@ -18,15 +18,14 @@ const CHUNK: usize = 64;
 const ATTEMPTS: usize = 3;
 
 /// `count` key pairs; the same as `count` batches of one from the same stream.
-pub(crate) fn key_pairs<P, L, R>(
+pub(crate) fn key_pairs<P, L>(
     lanes: L,
     count: usize,
-    random: &mut R,
+    random: &mut Source<'_>,
 ) -> Result<Vec<KeyPair<P>>, Error>
 where
     P: ParameterSet,
     L: Hardware,
-    R: TryCryptoRng + ?Sized,
 {
     let mut keys = Vec::with_capacity(count);
     if count > 0 {
@@ -39,17 +38,16 @@ where
     Ok(keys)
 }
 
-fn chunk<P, L, R>(
+fn chunk<P, L>(
     lanes: L,
     size: usize,
-    random: &mut R,
+    random: &mut Source<'_>,
     memory: &mut Memory<P>,
     keys: &mut Vec<KeyPair<P>>,
 ) -> Result<(), Error>
 where
     P: ParameterSet,
     L: Hardware,
-    R: TryCryptoRng + ?Sized,
 {
     for _ in 0..ATTEMPTS {
         for i in 0..size {
@@ -108,11 +106,10 @@ impl<P: ParameterSet> Memory<P> {
 }
 
 /// Draws what one key pair is made of, in the specification's order.
-fn draw<P, L, R>(lanes: L, secrets: &mut Secrets<P>, random: &mut R) -> Result<(), Error>
+fn draw<P, L>(lanes: L, secrets: &mut Secrets<P>, random: &mut Source<'_>) -> Result<(), Error>
 where
     P: ParameterSet,
     L: Hardware,
-    R: TryCryptoRng + ?Sized,
 {
     loop {
         short::small(lanes, &mut secrets.g, random)?;
@@ -122,7 +119,7 @@ where
         }
     }
     short::short(lanes, &mut secrets.f, random)?;
-    random.try_fill_bytes(secrets.rho.as_mut()).map_err(|_| Error::RandomSource)
+    random(secrets.rho.as_mut())
 }
 
 /// The ring in which a batch is inverted.

@@ -19,7 +19,7 @@ pub struct ExpandedKey<P: ParameterSet> {
     expansion: Box<Expansion<P>>,
 }
 
-struct Expansion<P: ParameterSet> {
+pub(crate) struct Expansion<P: ParameterSet> {
     f: Transform<P>,
     g_inverse: Transform<P>,
     h: Transform<P>,
@@ -28,7 +28,7 @@ struct Expansion<P: ParameterSet> {
 
 impl<P: ParameterSet> ExpandedKey<P> {
     pub(crate) fn new(backend: Backend, key: SecretKey<P>) -> Self {
-        let expansion = backend.run(Expand(&key));
+        let expansion = P::expand(backend, Expand(&key));
         ExpandedKey { backend, key, expansion }
     }
 
@@ -40,7 +40,8 @@ impl<P: ParameterSet> ExpandedKey<P> {
     /// As [`SecretKey::decapsulate`].
     pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
         let factors = FromExpansion(&self.expansion);
-        self.backend.run(Decapsulate { key: &self.key, ciphertext, factors })
+        let what = Decapsulate { key: &self.key, ciphertext, factors };
+        P::decapsulate_expanded(self.backend, what)
     }
 }
 
@@ -50,7 +51,7 @@ pub(crate) fn once<P: ParameterSet>(
     key: &SecretKey<P>,
     ciphertext: &Ciphertext<P>,
 ) -> SharedSecret {
-    backend.run(Decapsulate { key, ciphertext, factors: FromBytes(key) })
+    P::decapsulate(backend, Decapsulate { key, ciphertext, factors: FromBytes(key) })
 }
 
 /// What a decapsulation multiplies by, in this order.
@@ -77,7 +78,7 @@ trait Factors<P: ParameterSet> {
     fn hashes<L: Hardware>(&self, lanes: L, r: &[u8]) -> [Hash; 2];
 }
 
-struct FromBytes<'a, P: ParameterSet>(&'a SecretKey<P>);
+pub(crate) struct FromBytes<'a, P: ParameterSet>(&'a SecretKey<P>);
 
 impl<P: ParameterSet> Factors<P> for FromBytes<'_, P> {
     fn multiply<L: Hardware>(
@@ -115,7 +116,7 @@ fn transform<P: ParameterSet, L: Hardware>(
     to.set(lanes, &a, space);
 }
 
-struct FromExpansion<'a, P: ParameterSet>(&'a Expansion<P>);
+pub(crate) struct FromExpansion<'a, P: ParameterSet>(&'a Expansion<P>);
 
 impl<P: ParameterSet> Factors<P> for FromExpansion<'_, P> {
     fn multiply<L: Hardware>(
@@ -141,7 +142,7 @@ impl<P: ParameterSet> Factors<P> for FromExpansion<'_, P> {
 
 // Operations on lanes are not inlined: the memory of one is then off the stack while another runs.
 
-struct Expand<'a, P: ParameterSet>(&'a SecretKey<P>);
+pub(crate) struct Expand<'a, P: ParameterSet>(&'a SecretKey<P>);
 
 impl<P: ParameterSet> Dispatch for Expand<'_, P> {
     type Output = Box<Expansion<P>>;
@@ -163,7 +164,7 @@ impl<P: ParameterSet> Dispatch for Expand<'_, P> {
     }
 }
 
-struct Decapsulate<'a, P: ParameterSet, F> {
+pub(crate) struct Decapsulate<'a, P: ParameterSet, F> {
     key: &'a SecretKey<P>,
     ciphertext: &'a Ciphertext<P>,
     factors: F,

@@ -9,6 +9,7 @@ use crate::encode::{DecodeRq, EncodeRounded, EncodeSmall};
 use crate::error::Error;
 use crate::hash::{Hash, Purpose, hash, hash_all};
 use crate::kem::{Ciphertext, PublicKey, SharedSecret};
+use crate::operations::Source;
 use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Transform, Workspace, wipe};
 use crate::rq::Round;
@@ -21,7 +22,7 @@ pub struct PreparedEncapsulation<P: ParameterSet> {
     r: Box<Prepared<P>>,
 }
 
-struct Prepared<P: ParameterSet> {
+pub(crate) struct Prepared<P: ParameterSet> {
     transform: Transform<P>,
     hash: Hash,
 }
@@ -44,7 +45,7 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
 
     /// [`PreparedEncapsulation::generate`] with the random bytes given.
     pub fn generate_derand(backend: Backend, random: &P::SampleBytes) -> Self {
-        backend.run(Prepare { backend, random })
+        P::prepare(backend, Prepare { backend, random })
     }
 
     /// Prepares `count` encapsulations: the same as `count` single ones drawn one after another from the same stream.
@@ -56,18 +57,24 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
         count: usize,
         random: &mut R,
     ) -> Result<Vec<Self>, Error> {
-        backend.run(PrepareBatch { backend, count, random, parameter_set: PhantomData })
+        let mut random =
+            |bytes: &mut [u8]| random.try_fill_bytes(bytes).map_err(|_| Error::RandomSource);
+        let random = &mut random;
+        P::prepare_batch(
+            backend,
+            PrepareBatch { backend, count, random, parameter_set: PhantomData },
+        )
     }
 
     /// Makes a shared secret and the ciphertext that tells the key's owner about it.
     pub fn encapsulate(self, key: &PublicKey<P>) -> (Ciphertext<P>, SharedSecret) {
-        self.backend.run(Encapsulate { key, r: self.r })
+        P::encapsulate(self.backend, Encapsulate { key, r: self.r })
     }
 }
 
 // Operations on lanes are not inlined: the memory of one is then off the stack while another runs.
 
-struct Prepare<'a, P: ParameterSet> {
+pub(crate) struct Prepare<'a, P: ParameterSet> {
     backend: Backend,
     random: &'a P::SampleBytes,
 }
@@ -103,14 +110,14 @@ fn prepare<P: ParameterSet, L: Hardware>(
 /// A multiple of the numbers of lanes; more encodings would only cost memory.
 const HASHED_TOGETHER: usize = 16;
 
-struct PrepareBatch<'a, P: ParameterSet, R: ?Sized> {
+pub(crate) struct PrepareBatch<'a, P: ParameterSet> {
     backend: Backend,
     count: usize,
-    random: &'a mut R,
+    random: &'a mut Source<'a>,
     parameter_set: PhantomData<P>,
 }
 
-impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for PrepareBatch<'_, P, R> {
+impl<P: ParameterSet> Dispatch for PrepareBatch<'_, P> {
     type Output = Result<Vec<PreparedEncapsulation<P>>, Error>;
 
     #[inline(never)]
@@ -129,7 +136,7 @@ impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for PrepareBatch<'_, P,
     }
 }
 
-impl<P: ParameterSet, R: TryCryptoRng + ?Sized> PrepareBatch<'_, P, R> {
+impl<P: ParameterSet> PrepareBatch<'_, P> {
     /// Adds as many encapsulations as there is room for their encodings.
     fn group<L: Hardware>(
         &mut self,
@@ -140,10 +147,10 @@ impl<P: ParameterSet, R: TryCryptoRng + ?Sized> PrepareBatch<'_, P, R> {
         let first = all.len();
         let (mut random, space) = (P::SampleBytes::filled(0), &mut Workspace::new());
         for bytes in &mut *encodings {
-            let drawn = self.random.try_fill_bytes(random.as_mut());
+            let drawn = (self.random)(random.as_mut());
             let r = prepare::<P, L>(lanes, &random, bytes, space);
             wipe(random.as_mut());
-            drawn.map_err(|_| Error::RandomSource)?;
+            drawn?;
             all.push(PreparedEncapsulation { backend: self.backend, r });
         }
         let encodings: Vec<_> = encodings.iter().map(|bytes| bytes.as_ref()).collect();
@@ -173,7 +180,7 @@ pub(crate) fn seal<P: ParameterSet, L: Hardware>(
     Ciphertext(bytes)
 }
 
-struct Encapsulate<'a, P: ParameterSet> {
+pub(crate) struct Encapsulate<'a, P: ParameterSet> {
     key: &'a PublicKey<P>,
     r: Box<Prepared<P>>,
 }

@@ -12,6 +12,7 @@ use crate::encapsulate::PreparedEncapsulation;
 use crate::encode::{DecodeRq, DecodeSmall, EncodeRq, EncodeSmall, is_canonical_small};
 use crate::error::{Error, What};
 use crate::hash::{Hash, Purpose, hash, hash_all};
+use crate::operations::Source;
 use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Multiplier, wipe};
 use crate::public::public;
@@ -123,7 +124,7 @@ impl<P: ParameterSet> PublicKey<P> {
     /// same element of R/q.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let key = PublicKey::<P>(array::<P, _>("public key", bytes)?);
-        if Backend::best().run(Recode(&key)) != key {
+        if P::recode(Backend::best(), Recode(&key)) != key {
             return Err(Error::NotCanonical { what: what::<P>("public key") });
         }
         Ok(key)
@@ -206,7 +207,9 @@ impl<P: ParameterSet> KeyPair<P> {
         count: usize,
         random: &mut R,
     ) -> Result<Vec<Self>, Error> {
-        backend.run(Generate { count, random, parameter_set: PhantomData })
+        let mut random =
+            |bytes: &mut [u8]| random.try_fill_bytes(bytes).map_err(|_| Error::RandomSource);
+        P::generate(backend, Generate { count, random: &mut random, parameter_set: PhantomData })
     }
 
     /// The public half.
@@ -276,7 +279,7 @@ impl<P: ParameterSet> SecretKey<P> {
         if !canonical {
             return Err(Error::NotCanonical { what });
         }
-        let (mismatch, public_key_hash) = Backend::best().run(Inspect::<P>(&key));
+        let (mismatch, public_key_hash) = P::inspect(Backend::best(), Inspect(&key));
         let weighs = public(mismatch == 0);
         let hashes = *public_key_hash == *parts.public_key_hash;
         if !(weighs && hashes) {
@@ -313,7 +316,7 @@ impl<P: ParameterSet> SecretKey<P> {
     /// # Errors
     /// They do not.
     pub fn check(&self, backend: Backend) -> Result<(), Error> {
-        backend.run(Check(self))
+        P::check(backend, Check(self))
     }
 }
 
@@ -344,13 +347,13 @@ pub(crate) fn mask(difference: i16) -> i16 {
 
 // Operations on lanes are not inlined: the memory of one is then off the stack while another runs.
 
-struct Generate<'a, P, R: ?Sized> {
+pub(crate) struct Generate<'a, P> {
     count: usize,
-    random: &'a mut R,
+    random: &'a mut Source<'a>,
     parameter_set: PhantomData<P>,
 }
 
-impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for Generate<'_, P, R> {
+impl<P: ParameterSet> Dispatch for Generate<'_, P> {
     type Output = Result<Vec<KeyPair<P>>, Error>;
 
     #[inline(never)]
@@ -360,7 +363,7 @@ impl<P: ParameterSet, R: TryCryptoRng + ?Sized> Dispatch for Generate<'_, P, R> 
 }
 
 /// A public key, decoded and encoded again.
-struct Recode<'a, P: ParameterSet>(&'a PublicKey<P>);
+pub(crate) struct Recode<'a, P: ParameterSet>(&'a PublicKey<P>);
 
 impl<P: ParameterSet> Dispatch for Recode<'_, P> {
     type Output = PublicKey<P>;
@@ -376,7 +379,7 @@ impl<P: ParameterSet> Dispatch for Recode<'_, P> {
 }
 
 /// A key's [`weight_mismatch`] of f, and the hash of its public key.
-struct Inspect<'a, P: ParameterSet>(&'a SecretKey<P>);
+pub(crate) struct Inspect<'a, P: ParameterSet>(&'a SecretKey<P>);
 
 impl<P: ParameterSet> Dispatch for Inspect<'_, P> {
     type Output = (i16, Hash);
@@ -390,7 +393,7 @@ impl<P: ParameterSet> Dispatch for Inspect<'_, P> {
     }
 }
 
-struct Check<'a, P: ParameterSet>(&'a SecretKey<P>);
+pub(crate) struct Check<'a, P: ParameterSet>(&'a SecretKey<P>);
 
 impl<P: ParameterSet> Dispatch for Check<'_, P> {
     type Output = Result<(), Error>;

@@ -5,6 +5,7 @@ use core::fmt::Debug;
 use lanes::{Modulus, Word};
 
 use crate::encode;
+use crate::operations::Operations;
 
 /// What a fixed-size array may hold here.
 pub trait Element: Copy + PartialEq + Eq + Send + Sync + 'static {}
@@ -26,16 +27,10 @@ impl<E: Element, const N: usize> Array<E> for [E; N] {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-}
-
 /// A parameter set of Streamlined NTRU Prime.
 ///
-/// The ring is Z\[x\]/(x^p - x - 1), taken modulo 3 (R/3) and modulo q (R/q).
-pub trait ParameterSet:
-    sealed::Sealed + Copy + Debug + PartialEq + Eq + Send + Sync + 'static
-{
+/// Sealed: there are six. The ring is Z\[x\]/(x^p - x - 1), taken modulo 3 (R/3) and modulo q (R/q).
+pub trait ParameterSet: Operations + Copy + Debug + PartialEq + Eq + Send + Sync + 'static {
     /// Its name, in lower case: `sntrup761`.
     const NAME: &'static str;
     /// Degree of the ring: a prime.
@@ -189,8 +184,6 @@ macro_rules! parameter_sets {
         #[doc = concat!("Streamlined NTRU Prime with p = ", $p, ", q = ", $q, ", w = ", $w, ".")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $type;
-
-        impl sealed::Sealed for $type {}
 
         impl ParameterSet for $type {
             const NAME: &'static str = $name;

@@ -180,8 +180,8 @@ impl<P: ParameterSet, W: Word> Multiplier<P, W> {
 /// The multiplier's constants. Factors of Montgomery products carry 2^16 so that the reduction cancels it.
 #[repr(C, align(64))]
 struct Tables {
-    /// `[r][j]`: d_i^(6 * 2j + r), d_i^(6 * (2j + 1) + r).
-    forward: [[[i16; ROW_WORDS]; 4]; ROWS],
+    /// `[r][j]`: d_i^(6 * 2j + r), d_i^(6 * (2j + 1) + r), for -4 <= j < 4.
+    forward: [[[i16; ROW_WORDS]; 8]; ROWS],
     /// `[r][i]`: the inverse Vandermonde matrix's columns 2i and 2i + 1, with the twist d_i^-r and the scale folded in.
     inverse: [[[i16; ROW_WORDS]; 8]; ROWS],
     /// `[k]`: d_i z^k, and the same prepared.
@@ -297,7 +297,7 @@ impl Tables {
 
         let omega = field.centred(zeta * zeta % field.q * montgomery);
         let mut tables = Tables {
-            forward: [[[0; ROW_WORDS]; 4]; ROWS],
+            forward: [[[0; ROW_WORDS]; 8]; ROWS],
             inverse: [[[0; ROW_WORDS]; 8]; ROWS],
             root: [[0; ROW_WORDS]; ROWS],
             root_prepared: [[0; ROW_WORDS]; ROWS],
@@ -310,8 +310,8 @@ impl Tables {
             while word < ROW_WORDS {
                 let (lane, half) = (word / 2, word % 2);
                 let mut j = 0;
-                while j < 4 {
-                    let exponent = (6 * (2 * j + half) + r) as i64;
+                while j < 8 {
+                    let exponent = 6 * (2 * j + half) as i64 - 48 + r as i64;
                     tables.forward[r][j][word] =
                         field.centred(field.power(points[lane], exponent) * montgomery);
                     j += 1;
@@ -339,20 +339,35 @@ struct Constants<P>(PhantomData<P>);
 
 impl<P: ParameterSet> Constants<P> {
     const TABLES: Tables = Tables::new(P::MODULUS);
-    const HALF: usize = P::M / 2;
 }
 
-/// Start of the `index`-th of the vectors that cover `length` words; the last one overlaps its neighbour.
+/// The multiplier for polynomials of one `PART`-th of the length: modulo 96 factors of degree `M`.
+pub(crate) struct Size<P, const PART: usize>(PhantomData<P>);
+
+impl<P: ParameterSet, const PART: usize> Size<P, PART> {
+    /// Half the length of the base products: they work on pairs.
+    pub(crate) const HALF: usize = P::M.div_ceil(2 * PART);
+    pub(crate) const M: usize = 2 * Self::HALF;
+    /// As [`ParameterSet::BLOCK`].
+    pub(crate) const BLOCK: usize = ROWS * Self::M;
+}
+
+/// Start of the `index`-th of the vectors that cover `length` words; the last one overlaps its neighbour, and a single one may
+/// reach beyond the end.
 #[inline(always)]
 const fn tile<L: Lanes>(index: usize, length: usize) -> usize {
     let start = index * L::WORDS;
-    if start + L::WORDS > length { length - L::WORDS } else { start }
+    if start + L::WORDS > length { length.saturating_sub(L::WORDS) } else { start }
 }
 
 /// Start of pair `s` of row `r` of point group `group` in a transform, in words.
 #[inline(always)]
-const fn at<P: ParameterSet, L: Lanes>(group: usize, r: usize, s: usize) -> usize {
-    ((group * ROWS + r) * Constants::<P>::HALF + s) * L::WORDS
+const fn at<P: ParameterSet, L: Lanes, const PART: usize>(
+    group: usize,
+    r: usize,
+    s: usize,
+) -> usize {
+    ((group * ROWS + r) * Size::<P, PART>::HALF + s) * L::WORDS
 }
 
 /// The DFT of length 6 over `rows`, z^3 = -1, by one of length 3 on sums and one on differences.
@@ -388,64 +403,77 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Forward<'_, P, L> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let tables = const { &Constants::<P>::TABLES };
-        let out = self.out.0.as_mut();
-        let a = self.a.0.as_ref();
-        let pairs = self.space.0.as_mut();
+        let (out, a, space) = (self.out.0.as_mut(), self.a.0.as_ref(), self.space.0.as_mut());
+        forward::<P, L, 1, false>(lanes, out, a, space, P::REDUCTIONS.before_dft);
+    }
+}
 
-        // Neighbours in `pairs` are the same coefficient of blocks 2j and 2j + 1.
-        for j in 0..4 {
-            let (even, odd) = (2 * j * P::BLOCK, (2 * j + 1) * P::BLOCK);
-            for index in 0..P::BLOCK.div_ceil(L::WORDS) {
-                let t = tile::<L>(index, P::BLOCK);
-                let x = lanes.load(&a[even + t..]);
-                let y = lanes.load(&a[odd + t..]);
-                lanes.store_interleaved(&mut pairs[even + 2 * t..], x, y);
-            }
+/// Writes the transform of `a`, of 8 blocks, to `out`. If it is `LONG` it has 16 blocks, and the transform is that of
+/// `a / x^(8 * BLOCK)`. `reduced` says whether the rows need a reduction before their DFT.
+///
+/// Where blocks are shorter than vectors, `a` and `pairs` are accessed one vector and two vectors beyond their ends.
+#[inline(always)]
+pub(crate) fn forward<P: ParameterSet, L: Lanes, const PART: usize, const LONG: bool>(
+    lanes: L,
+    out: &mut [L::Word],
+    a: &[L::Word],
+    pairs: &mut [L::Word],
+    reduced: bool,
+) {
+    let tables = const { &Constants::<P>::TABLES };
+    let (block, half) = const { (Size::<P, PART>::BLOCK, Size::<P, PART>::HALF) };
+    let stride = if block < L::WORDS { L::WORDS } else { block };
+    let columns = if LONG { 8 } else { 4 };
+    // Neighbours in `pairs` are the same coefficient of blocks 2j and 2j + 1.
+    for j in 0..columns {
+        let (even, odd) = (2 * j * block, (2 * j + 1) * block);
+        for index in 0..block.div_ceil(L::WORDS) {
+            let t = tile::<L>(index, block);
+            let x = lanes.load(&a[even + t..]);
+            let y = lanes.load(&a[odd + t..]);
+            lanes.store_interleaved(&mut pairs[2 * j * stride + 2 * t..], x, y);
         }
+    }
 
-        for r in 0..ROWS {
-            for group in 0..POINTS / L::PAIRS {
-                let first = group * L::WORDS;
-                let matrix = [
-                    lanes.constants(&tables.forward[r][0][first..]),
-                    lanes.constants(&tables.forward[r][1][first..]),
-                    lanes.constants(&tables.forward[r][2][first..]),
-                    lanes.constants(&tables.forward[r][3][first..]),
-                ];
-                for s in 0..Constants::<P>::HALF {
-                    let t = 2 * (P::M * r + 2 * s);
-                    let mut halves = [lanes.zero(); 2];
-                    for (half, acc) in halves.iter_mut().enumerate() {
-                        for (j, column) in matrix.iter().enumerate() {
-                            let pair = &pairs[2 * j * P::BLOCK + t + 2 * half..];
-                            *acc = lanes.dot_broadcast(*acc, *column, pair);
-                        }
-                    }
-                    let mut row = lanes.reduce(halves[0], halves[1], P::MODULUS);
-                    if P::REDUCTIONS.before_dft {
-                        row = lanes.barrett(row, P::MODULUS);
-                    }
-                    lanes.store(&mut out[at::<P, L>(group, r, s)..], row);
-                }
-            }
-        }
-
+    for r in 0..ROWS {
         for group in 0..POINTS / L::PAIRS {
-            for s in 0..Constants::<P>::HALF {
-                let rows = load_rows::<P, L>(lanes, out, group, s);
-                let rows = dft::<P, L>(lanes, rows, false);
-                for r in 0..ROWS {
-                    let row = lanes.barrett(rows[r], P::MODULUS);
-                    lanes.store(&mut out[at::<P, L>(group, r, s)..], row);
+            let first = group * L::WORDS;
+            let mut matrix = [lanes.splat(0); 8];
+            for j in 0..columns {
+                matrix[j] = lanes.constants(&tables.forward[r][8 - columns + j][first..]);
+            }
+            for s in 0..half {
+                let t = 2 * (2 * half * r + 2 * s);
+                let mut halves = [lanes.zero(); 2];
+                for (h, acc) in halves.iter_mut().enumerate() {
+                    for j in 0..columns {
+                        let pair = &pairs[2 * j * stride + t + 2 * h..];
+                        *acc = lanes.dot_broadcast(*acc, matrix[j], pair);
+                    }
                 }
+                let mut row = lanes.reduce(halves[0], halves[1], P::MODULUS);
+                if reduced {
+                    row = lanes.barrett(row, P::MODULUS);
+                }
+                lanes.store(&mut out[at::<P, L, PART>(group, r, s)..], row);
+            }
+        }
+    }
+
+    for group in 0..POINTS / L::PAIRS {
+        for s in 0..half {
+            let rows = load_rows::<P, L, PART>(lanes, out, group, s);
+            let rows = dft::<P, L>(lanes, rows, false);
+            for r in 0..ROWS {
+                let row = lanes.barrett(rows[r], P::MODULUS);
+                lanes.store(&mut out[at::<P, L, PART>(group, r, s)..], row);
             }
         }
     }
 }
 
 #[inline(always)]
-fn load_rows<P: ParameterSet, L: Lanes>(
+fn load_rows<P: ParameterSet, L: Lanes, const PART: usize>(
     lanes: L,
     transform: &[L::Word],
     group: usize,
@@ -453,7 +481,7 @@ fn load_rows<P: ParameterSet, L: Lanes>(
 ) -> [L::I16; ROWS] {
     let mut rows = [lanes.splat(0); ROWS];
     for r in 0..ROWS {
-        rows[r] = lanes.load(&transform[at::<P, L>(group, r, s)..]);
+        rows[r] = lanes.load(&transform[at::<P, L, PART>(group, r, s)..]);
     }
     rows
 }
@@ -470,7 +498,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let half = Constants::<P>::HALF;
+        let half = Size::<P, 1>::HALF;
         let (a, b) = (self.a.0.as_mut(), self.b.0.as_ref());
         let length = half * L::WORDS;
         let mut factors = Factors::<L>::new(self.space.0.as_mut(), length);
@@ -525,7 +553,7 @@ impl<'a, L: Lanes> Factors<'a, L> {
     #[inline(always)]
     fn set<P: ParameterSet>(&mut self, lanes: L, index: usize, a: &[L::Word], b: &[L::Word]) {
         let tables = const { &Constants::<P>::TABLES };
-        let half = Constants::<P>::HALF;
+        let half = Size::<P, 1>::HALF;
         let length = half * L::WORDS;
         let (group, k) = (index / ROWS, index % ROWS);
         let root = lanes.constants(&tables.root[k][group * L::WORDS..]);
@@ -558,7 +586,7 @@ impl<'a, L: Lanes> Factors<'a, L> {
         first: usize,
         out: &mut [L::Word],
     ) {
-        let half = Constants::<P>::HALF;
+        let half = Size::<P, 1>::HALF;
         let mut even = [lanes.zero(); COUNT];
         let mut odd = [lanes.zero(); COUNT];
         let mut t = 0;
@@ -603,6 +631,88 @@ impl<'a, L: Lanes> Factors<'a, L> {
     }
 }
 
+/// Writes sums of products of transforms to `out`: sum number i is that of `a[i][j] * b[j]`, or of `x * a[i][j] * b[j]` where
+/// `raised[i][j]`, over all j. Transforms are below q, the sums centred.
+#[inline(always)]
+pub(crate) fn sums<
+    P: ParameterSet,
+    L: Lanes,
+    const PART: usize,
+    const SUMS: usize,
+    const TERMS: usize,
+>(
+    lanes: L,
+    out: [&mut [L::Word]; SUMS],
+    a: [[&[L::Word]; TERMS]; SUMS],
+    b: [&[L::Word]; TERMS],
+    raised: [[bool; TERMS]; SUMS],
+) {
+    let half = Size::<P, PART>::HALF;
+    let tables = const { &Constants::<P>::TABLES };
+    for index in 0..POINTS / L::PAIRS * ROWS {
+        let (group, k) = (index / ROWS, index % ROWS);
+        let root = lanes.constants(&tables.root[k][group * L::WORDS..]);
+        let root_prepared = lanes.constants(&tables.root_prepared[k][group * L::WORDS..]);
+        let mut even = [[lanes.zero(); 14]; SUMS];
+        let mut odd = even;
+        for term in 0..TERMS {
+            let mut extended = [lanes.splat(0); 28];
+            let mut straddled = [lanes.splat(0); 28];
+            for t in 0..half {
+                let x = lanes.load(&b[term][at::<P, L, PART>(group, k, t)..]);
+                extended[half + t] = x;
+                extended[t] = lanes.montgomery(x, root, root_prepared, P::MODULUS);
+            }
+            for t in 1..2 * half {
+                straddled[t] = lanes.straddle(extended[t - 1], extended[t]);
+            }
+            for sum in 0..SUMS {
+                for t in 0..half {
+                    let x = lanes.swap(lanes.load(&a[sum][term][at::<P, L, PART>(group, k, t)..]));
+                    for u in 0..half {
+                        let i = half + u - t;
+                        let (y, z) = if raised[sum][term] {
+                            (extended[i - 1], straddled[i])
+                        } else {
+                            (straddled[i], extended[i])
+                        };
+                        even[sum][u] = lanes.dot(even[sum][u], x, y);
+                        odd[sum][u] = lanes.dot(odd[sum][u], x, z);
+                    }
+                }
+            }
+        }
+        for sum in 0..SUMS {
+            for u in 0..half {
+                let x = lanes.reduce(even[sum][u], odd[sum][u], P::MODULUS);
+                let to = &mut out[sum][at::<P, L, PART>(group, k, u)..];
+                lanes.store(to, lanes.freeze(x, P::MODULUS));
+            }
+        }
+    }
+}
+
+/// Adds the products of `STEPS` pairs of the first factor, the first of which meets the second factor's pair at `low`.
+#[inline(always)]
+fn accumulate<L: Lanes, const COUNT: usize, const STEPS: usize>(
+    lanes: L,
+    first: &[L::Word],
+    second: &[L::Word],
+    low: usize,
+    accumulators: &mut [L::I32; COUNT],
+) {
+    let first = &first[..STEPS * L::WORDS];
+    let start = low + L::WORDS - STEPS * L::WORDS;
+    let second = &second[start..low + COUNT * L::WORDS];
+    for step in 0..STEPS {
+        let x = lanes.load(&first[step * L::WORDS..]);
+        for v in 0..COUNT {
+            let y = lanes.load(&second[(STEPS - 1 - step + v) * L::WORDS..]);
+            accumulators[v] = lanes.dot(accumulators[v], x, y);
+        }
+    }
+}
+
 /// From a transform to the product's coefficients, in `space`; the transform's memory is used on the way.
 struct Inverse<'a, P: ParameterSet, L: Lanes> {
     a: &'a mut Transform<P, L::Word>,
@@ -614,67 +724,77 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Inverse<'_, P, L> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let tables = const { &Constants::<P>::TABLES };
-        let half = Constants::<P>::HALF;
-        let a = self.a.0.as_mut();
-        let points = self.space.0.as_mut();
+        inverse::<P, L, 1>(lanes, self.a.0.as_mut(), self.space.0.as_mut());
+    }
+}
 
-        // `points`: for each coefficient of each row, the values at the 16 points.
+/// Writes the 16 blocks of the polynomial whose transform `a` is to `points`, and uses up the transform.
+///
+/// Where blocks are shorter than vectors, `points` is accessed one vector beyond its end, and `a` has at least `PAIRS` vectors
+/// for each group of points.
+#[inline(always)]
+pub(crate) fn inverse<P: ParameterSet, L: Lanes, const PART: usize>(
+    lanes: L,
+    a: &mut [L::Word],
+    points: &mut [L::Word],
+) {
+    let tables = const { &Constants::<P>::TABLES };
+    let (block, half) = const { (Size::<P, PART>::BLOCK, Size::<P, PART>::HALF) };
+    // `points`: for each coefficient of each row, the values at the 16 points.
+    for group in 0..POINTS / L::PAIRS {
+        for s in 0..half {
+            let rows = load_rows::<P, L, PART>(lanes, a, group, s);
+            let rows = dft::<P, L>(lanes, rows, true);
+            for r in 0..ROWS {
+                let mut row = rows[r];
+                if P::REDUCTIONS.after_inverse_dft {
+                    row = lanes.barrett(row, P::MODULUS);
+                }
+                let even = (r * 2 * half + 2 * s) * POINTS;
+                let (low, high) = points[even..even + 2 * POINTS].split_at_mut(POINTS);
+                let start = group * L::PAIRS;
+                lanes.store_split(&mut low[start..], &mut high[start..], row);
+            }
+        }
+    }
+
+    // All of the transform is in `points` now. `columns`: lane j is block j, two coefficients a pair.
+    let columns = a;
+    for r in 0..ROWS {
         for group in 0..POINTS / L::PAIRS {
+            let first = group * L::WORDS;
+            let mut matrix = [lanes.splat(0); POINTS / 2];
+            for i in 0..POINTS / 2 {
+                matrix[i] = lanes.constants(&tables.inverse[r][i][first..]);
+            }
             for s in 0..half {
-                let rows = load_rows::<P, L>(lanes, a, group, s);
-                let rows = dft::<P, L>(lanes, rows, true);
-                for r in 0..ROWS {
-                    let mut row = rows[r];
-                    if P::REDUCTIONS.after_inverse_dft {
-                        row = lanes.barrett(row, P::MODULUS);
+                let mut halves = [lanes.zero(); 2];
+                for h in 0..2 {
+                    let row = (r * 2 * half + 2 * s + h) * POINTS;
+                    for i in 0..POINTS / 2 {
+                        let pair = &points[row + 2 * i..];
+                        halves[h] = lanes.dot_broadcast(halves[h], matrix[i], pair);
                     }
-                    let even = (r * P::M + 2 * s) * POINTS;
-                    let (low, high) = points[even..even + 2 * POINTS].split_at_mut(POINTS);
-                    let start = group * L::PAIRS;
-                    lanes.store_split(&mut low[start..], &mut high[start..], row);
                 }
+                let x = lanes.reduce(halves[0], halves[1], P::MODULUS);
+                let x = lanes.barrett(x, P::MODULUS);
+                let start = (group * ROWS * half + r * half + s) * L::WORDS;
+                lanes.store(&mut columns[start..], x);
             }
         }
+    }
 
-        // All of the transform is in `points` now. `columns`: lane j is block j, two coefficients a pair.
-        let columns = a;
-        for r in 0..ROWS {
-            for group in 0..POINTS / L::PAIRS {
-                let first = group * L::WORDS;
-                let mut matrix = [lanes.splat(0); POINTS / 2];
-                for i in 0..POINTS / 2 {
-                    matrix[i] = lanes.constants(&tables.inverse[r][i][first..]);
-                }
-                for s in 0..half {
-                    let mut halves = [lanes.zero(); 2];
-                    for h in 0..2 {
-                        let row = (r * P::M + 2 * s + h) * POINTS;
-                        for i in 0..POINTS / 2 {
-                            let pair = &points[row + 2 * i..];
-                            halves[h] = lanes.dot_broadcast(halves[h], matrix[i], pair);
-                        }
-                    }
-                    let x = lanes.reduce(halves[0], halves[1], P::MODULUS);
-                    let x = lanes.barrett(x, P::MODULUS);
-                    let start = (group * ROWS * half + r * half + s) * L::WORDS;
-                    lanes.store(&mut columns[start..], x);
-                }
-            }
-        }
-
-        let pairs = ROWS * half;
-        for group in 0..POINTS / L::PAIRS {
-            for index in 0..pairs.div_ceil(L::PAIRS) {
-                let t = if (index + 1) * L::PAIRS > pairs {
-                    pairs - L::PAIRS
-                } else {
-                    index * L::PAIRS
-                };
-                let from = &columns[(group * pairs + t) * L::WORDS..];
-                let to = &mut points[group * L::PAIRS * P::BLOCK + 2 * t..];
-                lanes.transpose(from, to, P::BLOCK);
-            }
+    let pairs = ROWS * half;
+    for group in 0..POINTS / L::PAIRS {
+        for index in 0..pairs.div_ceil(L::PAIRS) {
+            let t = if (index + 1) * L::PAIRS > pairs {
+                pairs.saturating_sub(L::PAIRS)
+            } else {
+                index * L::PAIRS
+            };
+            let from = &columns[(group * pairs + t) * L::WORDS..];
+            let to = &mut points[group * L::PAIRS * block + 2 * t..];
+            lanes.transpose(from, to, block);
         }
     }
 }

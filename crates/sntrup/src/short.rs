@@ -3,23 +3,23 @@
 use core::marker::PhantomData;
 
 use lanes::{Hardware, IntegerLanes, Kernel};
-use rand_core::TryCryptoRng;
 
 use crate::error::Error;
+use crate::operations::Source;
 use crate::params::{Array, ParameterSet};
 use crate::product::{Coefficients, wipe};
 
 /// Fills `sample` with a Short drawn as one call of 4p bytes.
-pub(crate) fn short<P: ParameterSet, L: Hardware, R: TryCryptoRng + ?Sized>(
+pub(crate) fn short<P: ParameterSet, L: Hardware>(
     lanes: L,
     sample: &mut Coefficients<P>,
-    random: &mut R,
+    random: &mut Source<'_>,
 ) -> Result<(), Error> {
     let mut bytes = P::SampleBytes::filled(0);
-    let drawn = random.try_fill_bytes(bytes.as_mut());
+    let drawn = random(bytes.as_mut());
     short_derand(lanes, sample, &bytes);
     wipe(bytes.as_mut());
-    drawn.map_err(|_| Error::RandomSource)
+    drawn
 }
 
 /// Fills `sample` with the Short of given random bytes: the low bits of the first w words are even, those of the others 1, and
@@ -397,16 +397,16 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
 }
 
 /// Fills `sample` with a uniform Small drawn as one call of 4p bytes.
-pub(crate) fn small<P: ParameterSet, L: Hardware, R: TryCryptoRng + ?Sized>(
+pub(crate) fn small<P: ParameterSet, L: Hardware>(
     lanes: L,
     sample: &mut Coefficients<P>,
-    random: &mut R,
+    random: &mut Source<'_>,
 ) -> Result<(), Error> {
     let mut bytes = P::SampleBytes::filled(0);
-    let drawn = random.try_fill_bytes(bytes.as_mut());
+    let drawn = random(bytes.as_mut());
     lanes.run(Small { sample, bytes: &bytes });
     wipe(bytes.as_mut());
-    drawn.map_err(|_| Error::RandomSource)
+    drawn
 }
 
 struct Small<'a, P: ParameterSet> {

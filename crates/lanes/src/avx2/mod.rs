@@ -124,6 +124,19 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
+    fn first(self, a: __m256i) -> __m256i {
+        avx2!(_mm256_broadcastw_epi16(_mm256_castsi256_si128(a)))
+    }
+
+    #[inline(always)]
+    fn advance(self, a: __m256i, b: __m256i) -> __m256i {
+        avx2! {
+            let middle = _mm256_permute2x128_si256::<0x21>(a, b);
+            _mm256_alignr_epi8::<2>(middle, a)
+        }
+    }
+
+    #[inline(always)]
     fn add(self, a: __m256i, b: __m256i) -> __m256i {
         avx2!(_mm256_add_epi16(a, b))
     }
@@ -149,6 +162,16 @@ impl Lanes for Avx2 {
             let zero = _mm256_cmpeq_epi16(a, _mm256_setzero_si256());
             _mm256_xor_si256(zero, _mm256_set1_epi16(-1))
         }
+    }
+
+    #[inline(always)]
+    fn negative(self, a: __m256i) -> __m256i {
+        avx2!(_mm256_srai_epi16::<15>(a))
+    }
+
+    #[inline(always)]
+    fn no_multiple(self, a_q: __m256i) -> __m256i {
+        avx2!(_mm256_cmpgt_epi16(_mm256_abs_epi16(a_q), _mm256_set1_epi16(1)))
     }
 
     #[inline(always)]

@@ -127,6 +127,17 @@ const fn word_order(base: u16, step: u16, half: u16) -> [u16; WORDS] {
     order
 }
 
+/// Word numbers in sequence.
+const fn word_sequence(first: u16) -> [u16; WORDS] {
+    let mut order = [0; WORDS];
+    let mut i = 0;
+    while i < WORDS {
+        order[i] = first + i as u16;
+        i += 1;
+    }
+    order
+}
+
 #[inline(always)]
 fn order(words: &[u16; WORDS]) -> __m512i {
     // SAFETY: sixty-four bytes are there. The token as above.
@@ -178,6 +189,17 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
+    fn first(self, a: __m512i) -> __m512i {
+        avx512!(_mm512_broadcastw_epi16(_mm512_castsi512_si128(a)))
+    }
+
+    #[inline(always)]
+    fn advance(self, a: __m512i, b: __m512i) -> __m512i {
+        const NEXT: [u16; WORDS] = word_sequence(1);
+        avx512!(_mm512_permutex2var_epi16(a, order(&NEXT), b))
+    }
+
+    #[inline(always)]
     fn add(self, a: __m512i, b: __m512i) -> __m512i {
         avx512!(_mm512_add_epi16(a, b))
     }
@@ -201,6 +223,19 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn nonzero(self, a: __m512i) -> __m512i {
         avx512!(_mm512_movm_epi16(_mm512_test_epi16_mask(a, a)))
+    }
+
+    #[inline(always)]
+    fn negative(self, a: __m512i) -> __m512i {
+        avx512!(_mm512_srai_epi16::<15>(a))
+    }
+
+    #[inline(always)]
+    fn no_multiple(self, a_q: __m512i) -> __m512i {
+        avx512! {
+            let less = _mm512_sub_epi16(_mm512_set1_epi16(1), _mm512_abs_epi16(a_q));
+            _mm512_srai_epi16::<15>(less)
+        }
     }
 
     #[inline(always)]

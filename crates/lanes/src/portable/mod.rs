@@ -85,6 +85,18 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
+    fn first(self, a: I16) -> I16 {
+        [a[0]; WORDS]
+    }
+
+    #[inline(always)]
+    fn advance(self, mut a: I16, b: I16) -> I16 {
+        a.copy_within(1.., 0);
+        a[WORDS - 1] = b[0];
+        a
+    }
+
+    #[inline(always)]
     fn add(self, mut a: I16, b: I16) -> I16 {
         for i in 0..WORDS {
             a[i] = a[i].wrapping_add(b[i]);
@@ -122,6 +134,23 @@ impl Lanes for Portable {
             a[i] = (a[i] | a[i].wrapping_neg()) >> 15;
         }
         a
+    }
+
+    #[inline(always)]
+    fn negative(self, mut a: I16) -> I16 {
+        for i in 0..WORDS {
+            a[i] >>= 15;
+        }
+        a
+    }
+
+    #[inline(always)]
+    fn no_multiple(self, mut a_q: I16) -> I16 {
+        // The multiples of q in question are -q, 0 and q.
+        for i in 0..WORDS {
+            a_q[i] = (1 - a_q[i].wrapping_abs()) >> 15;
+        }
+        a_q
     }
 
     #[inline(always)]
