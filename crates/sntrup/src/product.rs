@@ -26,6 +26,8 @@ const POINTS: usize = 16;
 const ROWS: usize = 6;
 /// Words in a row of constants: a pair for each point.
 const ROW_WORDS: usize = 2 * POINTS;
+/// The largest m / 2 of all parameter sets.
+const MAX_HALF: usize = 14;
 
 /// A polynomial's coefficients, padded with zeros to 8 blocks.
 #[derive(Clone)]
@@ -653,11 +655,11 @@ pub(crate) fn sums<
         let (group, k) = (index / ROWS, index % ROWS);
         let root = lanes.constants(&tables.root[k][group * L::WORDS..]);
         let root_prepared = lanes.constants(&tables.root_prepared[k][group * L::WORDS..]);
-        let mut even = [[lanes.zero(); 14]; SUMS];
+        let mut even = [[lanes.zero(); MAX_HALF]; SUMS];
         let mut odd = even;
         for term in 0..TERMS {
-            let mut extended = [lanes.splat(0); 28];
-            let mut straddled = [lanes.splat(0); 28];
+            let mut extended = [lanes.splat(0); 2 * MAX_HALF];
+            let mut straddled = [lanes.splat(0); 2 * MAX_HALF];
             for t in 0..half {
                 let x = lanes.load(&b[term][at::<P, L, PART>(group, k, t)..]);
                 extended[half + t] = x;
@@ -688,27 +690,6 @@ pub(crate) fn sums<
                 let to = &mut out[sum][at::<P, L, PART>(group, k, u)..];
                 lanes.store(to, lanes.freeze(x, P::MODULUS));
             }
-        }
-    }
-}
-
-/// Adds the products of `STEPS` pairs of the first factor, the first of which meets the second factor's pair at `low`.
-#[inline(always)]
-fn accumulate<L: Lanes, const COUNT: usize, const STEPS: usize>(
-    lanes: L,
-    first: &[L::Word],
-    second: &[L::Word],
-    low: usize,
-    accumulators: &mut [L::I32; COUNT],
-) {
-    let first = &first[..STEPS * L::WORDS];
-    let start = low + L::WORDS - STEPS * L::WORDS;
-    let second = &second[start..low + COUNT * L::WORDS];
-    for step in 0..STEPS {
-        let x = lanes.load(&first[step * L::WORDS..]);
-        for v in 0..COUNT {
-            let y = lanes.load(&second[(STEPS - 1 - step + v) * L::WORDS..]);
-            accumulators[v] = lanes.dot(accumulators[v], x, y);
         }
     }
 }
