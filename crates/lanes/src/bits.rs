@@ -31,8 +31,8 @@ pub trait BitLanes: Lanes {
     fn xor_bits(self, a: Self::Bits, b: Self::Bits) -> Self::Bits;
     /// `a + b`.
     fn add_trits(self, a: Trits<Self::Bits>, b: Trits<Self::Bits>) -> Trits<Self::Bits>;
-    /// `a` if the choice was made with zero; if it was made with all ones, `a + b` where `sign` is zero and `a - b` where it is one.
-    fn add_multiple(
+    /// `a` if the choice was made with zero; if it was made with all ones, `a - b` where `sign` is zero and `a + b` where it is one.
+    fn subtract_multiple(
         self,
         a: Trits<Self::Bits>,
         b: Trits<Self::Bits>,

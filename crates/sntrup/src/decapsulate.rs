@@ -193,10 +193,7 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
 
         // A wrong weight is replaced by a fixed Short, so that the comparison below rejects it.
         let wrong = mask(weight_mismatch(&r));
-        for (i, x) in r.as_mut_slice().iter_mut().enumerate() {
-            let fixed = i16::from(i < P::W);
-            *x ^= wrong & (*x ^ fixed);
-        }
+        lanes.run(r3::ReplaceByFixed(&mut r, wrong));
 
         let mut r_bytes = P::SmallBytes::filled(0);
         lanes.run(EncodeSmall(&r, r_bytes.as_mut()));

@@ -22,6 +22,28 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Reduce<'_, P, L> {
     }
 }
 
+/// Replaces a small polynomial by the Short that begins with w ones, if the mask is all ones and not zero.
+pub(crate) struct ReplaceByFixed<'a, P: ParameterSet>(
+    pub(crate) &'a mut Coefficients<P>,
+    pub(crate) i16,
+);
+
+impl<P: ParameterSet, L: Lanes> Kernel<L> for ReplaceByFixed<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: L) {
+        let mask = self.1;
+        let (ones, zeros) = self.0.as_mut_slice().split_at_mut(P::W);
+        for x in ones {
+            *x ^= mask & (*x ^ 1);
+        }
+        for x in zeros {
+            *x &= !mask;
+        }
+    }
+}
+
 /// Coefficients -1, 0, 1 as two bit planes; bit i belongs to x^i.
 #[derive(Clone)]
 pub(crate) struct Planes<P: ParameterSet> {

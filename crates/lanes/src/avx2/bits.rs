@@ -70,16 +70,25 @@ impl BitLanes for Avx2 {
     }
 
     #[inline(always)]
-    fn add_multiple(
+    fn subtract_multiple(
         self,
         a: Trits<__m256i>,
         b: Trits<__m256i>,
         choice: __m256i,
         sign: __m256i,
     ) -> Trits<__m256i> {
-        let (nonzero, sign) =
-            avx2!((_mm256_and_si256(b.nonzero, choice), _mm256_xor_si256(b.sign, sign)));
-        self.add_trits(a, Trits { nonzero, sign })
+        avx2! {
+            let differ = _mm256_xor_si256(a.sign, _mm256_xor_si256(b.sign, sign));
+            let of_b = _mm256_and_si256(b.nonzero, choice);
+            // As above, b's sign being the opposite.
+            let change = _mm256_andnot_si256(_mm256_xor_si256(differ, a.nonzero), of_b);
+            let either = _mm256_xor_si256(a.nonzero, of_b);
+            let unlike = _mm256_and_si256(a.nonzero, differ);
+            Trits {
+                nonzero: _mm256_or_si256(either, unlike),
+                sign: _mm256_xor_si256(a.sign, change),
+            }
+        }
     }
 
     #[inline(always)]

@@ -7,12 +7,14 @@ const BIT_WORDS: usize = 8;
 
 // Functions of three bits, the value for (1, 1, 1) being the highest bit.
 
-/// The exclusive or.
-const ODD: i32 = 0b1001_0110;
 /// Whether a + b is not zero, from whether a is, b is, and their signs differ.
 const SUM: i32 = 0b0111_1100;
-/// The sign of a + b: the second argument chooses between b's sign or, if a is not zero, its opposite, and a's sign.
+/// The same for a - b.
+const DIFFERENCE: i32 = 0b1011_1100;
+/// The sign of a + b: if b is not zero, b's, or its opposite if a is not zero either; else a's.
 const SIGN: i32 = 0b1011_1000;
+/// The same for a - b.
+const OPPOSITE: i32 = 0b0111_0100;
 
 /// The low bytes of the words of two vectors.
 const LOW_BYTES: [u8; 64] = {
@@ -73,7 +75,7 @@ impl BitLanes for Avx512 {
     }
 
     #[inline(always)]
-    fn add_multiple(
+    fn subtract_multiple(
         self,
         a: Trits<__m512i>,
         b: Trits<__m512i>,
@@ -81,11 +83,14 @@ impl BitLanes for Avx512 {
         sign: __m512i,
     ) -> Trits<__m512i> {
         avx512! {
-            let differ = _mm512_ternarylogic_epi64::<ODD>(sign, a.sign, b.sign);
-            let other = _mm512_ternarylogic_epi64::<ODD>(sign, a.nonzero, b.sign);
+            // Instructions of two arguments do not overwrite one.
+            let sign = _mm512_xor_si512(b.sign, sign);
+            let differ = _mm512_xor_si512(a.sign, sign);
+            let other = _mm512_xor_si512(a.nonzero, sign);
+            let (x, y) = (a.nonzero, a.sign);
             Trits {
-                nonzero: _mm512_mask_ternarylogic_epi64::<SUM>(a.nonzero, choice, b.nonzero, differ),
-                sign: _mm512_mask_ternarylogic_epi64::<SIGN>(a.sign, choice, b.nonzero, other),
+                nonzero: _mm512_mask_ternarylogic_epi64::<DIFFERENCE>(x, choice, b.nonzero, differ),
+                sign: _mm512_mask_ternarylogic_epi64::<OPPOSITE>(y, choice, b.nonzero, other),
             }
         }
     }

@@ -42,8 +42,12 @@ impl BitLanes for Portable {
     }
 
     #[inline(always)]
-    fn add_multiple(self, a: Trits<u64>, b: Trits<u64>, choice: u64, sign: u64) -> Trits<u64> {
-        self.add_trits(a, Trits { nonzero: b.nonzero & choice, sign: b.sign ^ sign })
+    fn subtract_multiple(self, a: Trits<u64>, b: Trits<u64>, choice: u64, sign: u64) -> Trits<u64> {
+        let differ = a.sign ^ b.sign ^ sign;
+        let of_b = b.nonzero & choice;
+        // As above, b's sign being the opposite.
+        let change = of_b & !(differ ^ a.nonzero);
+        Trits { nonzero: (a.nonzero ^ of_b) | (a.nonzero & differ), sign: a.sign ^ change }
     }
 
     #[inline(always)]

@@ -1,13 +1,13 @@
 //! R/3: coefficients as bit planes.
 //!
-//! A row is a polynomial, f or g, and from coefficient 2p downwards its cofactor, v or r: a step treats both alike, and what f and g
-//! lose, v and r gain. A row stands in strands: coefficient i is bit i / n of strand i mod n, so that a division by x renames the
-//! strands and moves the bits of only one. Which multiple of f a step adds to g depends on their lowest coefficients: for the next
-//! 64 steps on the lowest 64, the window.
+//! A row is a polynomial, f or g, and from coefficient 2p downwards its cofactor, v or r: a step treats both alike, and what f
+//! and g lose, v and r gain. A row stands in strands: coefficient i is bit i / n of strand i mod n, so that a division by x
+//! renames the strands and moves the bits of only one. Which multiple of f a step subtracts from g depends on their lowest
+//! coefficients: for the next 64 steps on the lowest 64, the window.
 //!
-//! A row may be multiplied by -1, cofactor and all, so a step makes g + c f whether it exchanges them or not.
+//! A row may be multiplied by -1, cofactor and all, so a step makes g - c f whether it exchanges them or not.
 
-use lanes::{BitLanes, Hardware, Kernel, Portable, Trits};
+use lanes::{BitLanes, Hardware, Kernel, Trits};
 
 use crate::params::ParameterSet;
 use crate::product::{Coefficients, wipe};
@@ -115,12 +115,22 @@ fn read<P: ParameterSet, L: BitLanes<Word = i16>>(lanes: L, row: &mut Row, a: &[
 /// Takes the inverse out of the last f: what v is, reversed, divided by what is left of f.
 #[inline(always)]
 fn write<P: ParameterSet, L: BitLanes>(a: &mut [i16], f: &Row) {
-    let sign = ((f.sign[0] as i64) >> 63) as u64;
-    for (i, x) in a.iter_mut().enumerate() {
-        let (word, bit) = Strands::<P, L>::place(P::P + 1 - i);
-        let nonzero = (f.nonzero[word] << bit) >> 63;
-        let negative = ((f.sign[word] ^ sign) << bit) >> 63;
-        *x = nonzero as i16 - 2 * (nonzero & negative) as i16;
+    let n = Strands::<P, L>::COUNT;
+    let sign = top_bit(f.sign[0]);
+    for strand in 0..n {
+        for word in 0..(P::P + 2).div_ceil(64 * n) {
+            let mut nonzero = f.nonzero[strand * L::BIT_WORDS + word];
+            let mut negative = nonzero & (f.sign[strand * L::BIT_WORDS + word] ^ sign);
+            // v's lowest coefficient has come down to 2.
+            for bit in 0..64 {
+                let i = (P::P + 1).wrapping_sub((64 * word + bit) * n + strand);
+                if i < P::P {
+                    a[i] = (nonzero >> 63) as i16 - 2 * (negative >> 63) as i16;
+                }
+                nonzero <<= 1;
+                negative <<= 1;
+            }
+        }
     }
 }
 
@@ -157,32 +167,21 @@ fn division_steps<P: ParameterSet, L: BitLanes>(
     }
 
     for _ in 0..steps {
-        // Masks. f's lowest coefficient is not zero: g + c f has none if c = -g / f.
-        let nonzero = top_bit(low_g.nonzero);
-        let sign = !top_bit(low_f.sign ^ low_g.sign);
-        let exchange = nonzero & top_bit(negated_delta as u64);
-        // 1 - delta if they are exchanged, else 1 + delta.
-        negated_delta = (negated_delta ^ exchange as i64).wrapping_add(!exchange as i64);
-
-        let sum = Portable.add_multiple(low_g, low_f, nonzero, sign);
-        low_f.nonzero ^= (low_f.nonzero ^ low_g.nonzero) & exchange;
-        low_f.sign ^= (low_f.sign ^ low_g.sign) & exchange;
-        low_g = Trits { nonzero: sum.nonzero << 1, sign: sum.sign << 1 };
-
-        let nonzero = lanes.choice(nonzero);
-        let sign = lanes.splat_bits(sign);
-        let exchange = lanes.choice(exchange);
+        let decision = decide(&mut low_f, &mut low_g, &mut negated_delta);
+        let nonzero = lanes.choice(decision.nonzero);
+        let sign = lanes.splat_bits(decision.sign);
+        let exchange = lanes.choice(decision.exchange);
         let mut first = zero;
         for i in 0..n {
-            let sum = lanes.add_multiple(g[i], f[i], nonzero, sign);
+            let difference = lanes.subtract_multiple(g[i], f[i], nonzero, sign);
             f[i] = Trits {
                 nonzero: lanes.choose_bits(exchange, g[i].nonzero, f[i].nonzero),
                 sign: lanes.choose_bits(exchange, g[i].sign, f[i].sign),
             };
             if i == 0 {
-                first = sum;
+                first = difference;
             } else {
-                g[i - 1] = sum;
+                g[i - 1] = difference;
             }
         }
         g[n - 1] = Trits {
@@ -196,6 +195,38 @@ fn division_steps<P: ParameterSet, L: BitLanes>(
         store(lanes, g_row, i, g[i]);
     }
     negated_delta
+}
+
+/// What a step does, as masks.
+struct Decision {
+    /// Whether c is not zero.
+    nonzero: u64,
+    /// Whether c is negative, if it is not zero.
+    sign: u64,
+    /// Whether f becomes what g was.
+    exchange: u64,
+}
+
+/// A step on the windows: f's lowest coefficient is not zero, and g - c f has none for c = g / f.
+///
+/// Steps wait for each other here, so the difference is written out: nothing but what needs it waits for the sign.
+#[inline(always)]
+fn decide(f: &mut Trits<u64>, g: &mut Trits<u64>, negated_delta: &mut i64) -> Decision {
+    let differ = f.sign ^ g.sign;
+    let opposite = top_bit(differ);
+    let nonzero = top_bit(g.nonzero);
+    let exchange = nonzero & top_bit(*negated_delta as u64);
+    // 1 - delta if they are exchanged, else 1 + delta.
+    *negated_delta = (*negated_delta ^ exchange as i64).wrapping_add(!exchange as i64);
+
+    let multiple = f.nonzero & nonzero;
+    let either = g.nonzero ^ multiple;
+    let alike = g.nonzero & (differ ^ opposite);
+    let change = multiple & !(differ ^ g.nonzero ^ opposite);
+    f.nonzero ^= (f.nonzero ^ g.nonzero) & exchange;
+    f.sign ^= differ & exchange;
+    *g = Trits { nonzero: (either | alike) << 1, sign: (g.sign ^ change) << 1 };
+    Decision { nonzero, sign: opposite, exchange }
 }
 
 /// The highest bit in every bit.
