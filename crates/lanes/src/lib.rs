@@ -18,6 +18,8 @@ mod avx512;
 mod backend;
 mod bits;
 #[cfg(target_arch = "x86_64")]
+pub mod cipher;
+#[cfg(target_arch = "x86_64")]
 pub mod clock;
 mod hash;
 mod integers;

@@ -3,8 +3,9 @@
 
 use lanes::Hardware;
 
+use crate::encode::{DecodeSmall, EncodeSmall};
 use crate::error::Error;
-use crate::kem::{KeyPair, Secrets};
+use crate::kem::KeyPair;
 use crate::operations::Source;
 use crate::params::ParameterSet;
 use crate::product::{Coefficients, Transform, Workspace};
@@ -12,7 +13,7 @@ use crate::public::public;
 use crate::recip::{r3_invert, rq_invert_triple};
 use crate::{r3, short};
 
-/// Keys that share an inversion; more would only cost memory.
+/// Keys that share an inversion in each ring: as many as have their transforms in the processor's second cache.
 const CHUNK: usize = 64;
 /// Chunks with a g that is not invertible in R/3 before the random source is blamed: one has probability 2^-75.
 const ATTEMPTS: usize = 3;
@@ -49,91 +50,135 @@ where
     P: ParameterSet,
     L: Hardware,
 {
+    let first = keys.len();
+    let Memory { slots, space } = memory;
+    let slots = &mut slots[..size];
     for _ in 0..ATTEMPTS {
-        for i in 0..size {
-            let secrets = &mut memory.secrets[i];
-            draw(lanes, secrets, random)?;
-            memory.g_inverses[i].clone_from(&secrets.g);
-            memory.f_inverses[i].clone_from(&secrets.f);
+        keys.truncate(first);
+        for slot in &mut *slots {
+            keys.push(draw(lanes, slot, space, random)?);
         }
-        let Memory { secrets, g_inverses, f_inverses, products } = memory;
-        if !products.invert::<L, Small>(lanes, &mut g_inverses[..size]) {
-            continue;
+        let keys = &mut keys[first..];
+        if invert::<P, L, Small>(lanes, slots, space, keys) {
+            invert::<P, L, Large>(lanes, slots, space, keys);
+            KeyPair::add_hashes(lanes, keys);
+            return Ok(());
         }
-        if !products.invert::<L, Large>(lanes, &mut f_inverses[..size]) {
-            continue;
-        }
-        let Products { product: h, other: f_inverse, total: result, space, .. } = products;
-        for i in 0..size {
-            f_inverse.set(lanes, &f_inverses[i], space);
-            h.set(lanes, &secrets[i].g, space);
-            h.multiply_by(lanes, f_inverse, space);
-            h.invert(lanes, result, space);
-            keys.push(KeyPair::assemble(lanes, &secrets[i], &g_inverses[i], result));
-        }
-        let first = keys.len() - size;
-        KeyPair::add_hashes(lanes, &mut keys[first..]);
-        return Ok(());
     }
     Err(Error::RandomSource)
 }
 
 /// What a chunk works with, on the heap: some applications give their threads little stack.
 struct Memory<P: ParameterSet> {
-    secrets: Vec<Secrets<P>>,
-    g_inverses: Vec<Coefficients<P>>,
-    f_inverses: Vec<Coefficients<P>>,
-    products: Products<P>,
+    slots: Vec<Slot<P>>,
+    space: Space<P>,
+}
+
+/// What is kept of a key while its chunk is made.
+struct Slot<P: ParameterSet> {
+    g: Transform<P>,
+    f: Transform<P>,
+    /// The product of this key's element and those before it, in the ring at hand.
+    prefix: Transform<P>,
+}
+
+/// What the steps for one key work with.
+struct Space<P: ParameterSet> {
+    /// One polynomial comes from a step, the other from the one before.
+    element: Coefficients<P>,
+    total: Coefficients<P>,
+    factor: Box<Transform<P>>,
+    product: Box<Transform<P>>,
+    workspace: Box<Workspace<P>>,
 }
 
 impl<P: ParameterSet> Memory<P> {
     #[inline(never)]
     fn boxed(n: usize) -> Box<Self> {
+        let slot =
+            || Slot { g: Transform::zero(), f: Transform::zero(), prefix: Transform::zero() };
         Box::new(Memory {
-            secrets: vec![Secrets::zero(); n],
-            g_inverses: vec![Coefficients::zero(); n],
-            f_inverses: vec![Coefficients::zero(); n],
-            products: Products {
-                factors: vec![Transform::zero(); n],
-                prefixes: vec![Transform::zero(); n],
-                product: Transform::boxed(),
-                other: Transform::boxed(),
+            slots: core::iter::repeat_with(slot).take(n).collect(),
+            space: Space {
+                element: Coefficients::zero(),
                 total: Coefficients::zero(),
-                space: Workspace::boxed(),
+                factor: Transform::boxed(),
+                product: Transform::boxed(),
+                workspace: Workspace::boxed(),
             },
         })
     }
 }
 
-/// Draws what one key pair is made of, in the specification's order.
-fn draw<P, L>(lanes: L, secrets: &mut Secrets<P>, random: &mut Source<'_>) -> Result<(), Error>
+/// Draws what a key pair is made of, in the specification's order. The key has f and rho, and g where 1/g is to be.
+fn draw<P, L>(
+    lanes: L,
+    slot: &mut Slot<P>,
+    space: &mut Space<P>,
+    random: &mut Source<'_>,
+) -> Result<KeyPair<P>, Error>
 where
     P: ParameterSet,
     L: Hardware,
 {
+    let Space { element, workspace, .. } = space;
+    let mut key = KeyPair::blank();
     loop {
-        short::small(lanes, &mut secrets.g, random)?;
+        short::small(lanes, element, random)?;
         // A g that is not invertible is thrown away.
-        if public(r3::is_invertible_by_small_factors(lanes, &secrets.g)) {
+        if public(r3::is_invertible_by_small_factors(lanes, element)) {
             break;
         }
     }
-    short::short(lanes, &mut secrets.f, random)?;
-    random(secrets.rho.as_mut())
+    slot.g.set(lanes, element, workspace);
+    lanes.run(EncodeSmall(element, key.parts_mut().g_inverse));
+    short::short(lanes, element, random)?;
+    slot.f.set(lanes, element, workspace);
+    let parts = key.parts_mut();
+    lanes.run(EncodeSmall(element, parts.f));
+    random(parts.rho)?;
+    Ok(key)
 }
 
-/// The ring in which a batch is inverted.
+/// A ring in which a chunk is inverted.
 trait Ring<P: ParameterSet> {
+    /// The element that is inverted.
+    fn factor(slot: &Slot<P>) -> &Transform<P>;
+    /// Its encoding.
+    fn encoding(key: &mut KeyPair<P>) -> &mut [u8];
     /// Brings a product from R/q into the ring.
     fn settle<L: Hardware>(lanes: L, a: &mut Coefficients<P>);
     /// Replaces an element by its inverse, up to a fixed factor, and says whether it has one.
     fn reciprocal<L: Hardware>(lanes: L, a: &mut Coefficients<P>) -> bool;
+    /// Takes the inverse of a key's element.
+    fn take<L: Hardware>(
+        lanes: L,
+        inverse: &mut Coefficients<P>,
+        slot: &Slot<P>,
+        key: &mut KeyPair<P>,
+        space: Scratch<'_, P>,
+    );
+}
+
+/// Transforms to work with.
+struct Scratch<'a, P: ParameterSet> {
+    factor: &'a mut Transform<P>,
+    product: &'a mut Transform<P>,
+    workspace: &'a mut Workspace<P>,
 }
 
 /// R/3.
 struct Small;
 
 impl<P: ParameterSet> Ring<P> for Small {
+    fn factor(slot: &Slot<P>) -> &Transform<P> {
+        &slot.g
+    }
+
+    fn encoding(key: &mut KeyPair<P>) -> &mut [u8] {
+        key.parts_mut().g_inverse
+    }
+
     fn settle<L: Hardware>(lanes: L, a: &mut Coefficients<P>) {
         lanes.run(r3::Reduce::<P, L>(a));
     }
@@ -141,71 +186,93 @@ impl<P: ParameterSet> Ring<P> for Small {
     fn reciprocal<L: Hardware>(lanes: L, a: &mut Coefficients<P>) -> bool {
         r3_invert(lanes, a)
     }
+
+    fn take<L: Hardware>(
+        lanes: L,
+        inverse: &mut Coefficients<P>,
+        _: &Slot<P>,
+        key: &mut KeyPair<P>,
+        _: Scratch<'_, P>,
+    ) {
+        lanes.run(EncodeSmall(inverse, key.parts_mut().g_inverse));
+    }
 }
 
 /// R/q; inverses come divided by 3.
 struct Large;
 
 impl<P: ParameterSet> Ring<P> for Large {
+    fn factor(slot: &Slot<P>) -> &Transform<P> {
+        &slot.f
+    }
+
+    fn encoding(key: &mut KeyPair<P>) -> &mut [u8] {
+        key.parts_mut().f
+    }
+
     fn settle<L: Hardware>(_: L, _: &mut Coefficients<P>) {}
 
     fn reciprocal<L: Hardware>(lanes: L, a: &mut Coefficients<P>) -> bool {
         rq_invert_triple(lanes, a);
         true
     }
-}
 
-/// What Montgomery's trick works with.
-struct Products<P: ParameterSet> {
-    factors: Vec<Transform<P>>,
-    prefixes: Vec<Transform<P>>,
-    product: Box<Transform<P>>,
-    other: Box<Transform<P>>,
-    total: Coefficients<P>,
-    space: Box<Workspace<P>>,
-}
-
-impl<P: ParameterSet> Products<P> {
-    /// Replaces all `elements` by their inverses, and says whether it could.
-    fn invert<L: Hardware, R: Ring<P>>(
-        &mut self,
+    fn take<L: Hardware>(
         lanes: L,
-        elements: &mut [Coefficients<P>],
-    ) -> bool {
-        let Products { factors, prefixes, product, other: suffix, total, space } = self;
-        let n = elements.len();
-
-        // Prefix i is the product of elements 0 ..= i, of which the last is needed as a polynomial only.
-        for (factor, element) in factors.iter_mut().zip(elements.iter()) {
-            factor.set(lanes, element, space);
-        }
-        total.clone_from(&elements[0]);
-        prefixes[0].clone_from(&factors[0]);
-        for i in 1..n {
-            (**product).clone_from(&prefixes[i - 1]);
-            product.multiply_by(lanes, &factors[i], space);
-            product.invert(lanes, total, space);
-            R::settle(lanes, total);
-            if i + 1 < n {
-                prefixes[i].set(lanes, total, space);
-            }
-        }
-
-        // `total` is the inverse of prefix i.
-        if !public(R::reciprocal(lanes, total)) {
-            return false;
-        }
-        for i in (1..n).rev() {
-            suffix.set(lanes, total, space);
-            let prefix = &mut prefixes[i - 1];
-            prefix.multiply_by(lanes, suffix, space);
-            prefix.invert(lanes, &mut elements[i], space);
-            R::settle(lanes, &mut elements[i]);
-            factors[i].multiply_by(lanes, suffix, space);
-            factors[i].invert(lanes, total, space);
-            R::settle(lanes, total);
-        }
-        elements[0].clone_from(total);
-        true
+        inverse: &mut Coefficients<P>,
+        slot: &Slot<P>,
+        key: &mut KeyPair<P>,
+        space: Scratch<'_, P>,
+    ) {
+        let Scratch { factor, product, workspace } = space;
+        factor.set(lanes, inverse, workspace);
+        product.set_product(lanes, factor, &slot.g, workspace);
+        product.invert(lanes, inverse, workspace);
+        key.set_public(lanes, inverse);
     }
+}
+
+/// Inverts the elements of all `keys`, by Montgomery's trick, and says whether it could.
+fn invert<P: ParameterSet, L: Hardware, R: Ring<P>>(
+    lanes: L,
+    slots: &mut [Slot<P>],
+    space: &mut Space<P>,
+    keys: &mut [KeyPair<P>],
+) -> bool {
+    let Space { element, total, factor: suffix, product, workspace } = space;
+    let n = slots.len();
+
+    // Prefix i is the product of elements 0 ..= i. The first one is the element, the last one is needed as a polynomial only.
+    lanes.run(DecodeSmall(total, R::encoding(&mut keys[0])));
+    for i in 1..n {
+        product.set_product(lanes, prefix::<P, R>(slots, i - 1), R::factor(&slots[i]), workspace);
+        product.invert(lanes, total, workspace);
+        R::settle(lanes, total);
+        if i + 1 < n {
+            slots[i].prefix.set(lanes, total, workspace);
+        }
+    }
+
+    // `total` is the inverse of prefix i.
+    if !public(R::reciprocal(lanes, total)) {
+        return false;
+    }
+    for i in (1..n).rev() {
+        suffix.set(lanes, total, workspace);
+        product.set_product(lanes, prefix::<P, R>(slots, i - 1), suffix, workspace);
+        product.invert(lanes, element, workspace);
+        R::settle(lanes, element);
+        product.set_product(lanes, R::factor(&slots[i]), suffix, workspace);
+        product.invert(lanes, total, workspace);
+        R::settle(lanes, total);
+        let scratch =
+            Scratch { factor: &mut *suffix, product: &mut *product, workspace: &mut *workspace };
+        R::take(lanes, element, &slots[i], &mut keys[i], scratch);
+    }
+    R::take(lanes, total, &slots[0], &mut keys[0], Scratch { factor: suffix, product, workspace });
+    true
+}
+
+fn prefix<P: ParameterSet, R: Ring<P>>(slots: &[Slot<P>], i: usize) -> &Transform<P> {
+    if i == 0 { R::factor(&slots[0]) } else { &slots[i].prefix }
 }

@@ -9,7 +9,7 @@ use rand_core::TryCryptoRng;
 
 use crate::decapsulate::{self, ExpandedKey};
 use crate::encapsulate::PreparedEncapsulation;
-use crate::encode::{DecodeRq, DecodeSmall, EncodeRq, EncodeSmall, is_canonical_small};
+use crate::encode::{DecodeRq, DecodeSmall, EncodeRq, is_canonical_small};
 use crate::error::{Error, What};
 use crate::hash::{Hash, Purpose, hash, hash_all};
 use crate::operations::Source;
@@ -47,26 +47,6 @@ impl SharedSecret {
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8; SHARED_SECRET_BYTES] {
         &self.0
-    }
-}
-
-/// What a key pair is made of.
-#[derive(Clone)]
-pub(crate) struct Secrets<P: ParameterSet> {
-    pub(crate) f: Coefficients<P>,
-    pub(crate) g: Coefficients<P>,
-    pub(crate) rho: P::SmallBytes,
-}
-
-impl<P: ParameterSet> Secrets<P> {
-    pub(crate) fn zero() -> Self {
-        Secrets { f: Coefficients::zero(), g: Coefficients::zero(), rho: P::SmallBytes::filled(0) }
-    }
-}
-
-impl<P: ParameterSet> Drop for Secrets<P> {
-    fn drop(&mut self) {
-        wipe(self.rho.as_mut());
     }
 }
 
@@ -227,22 +207,22 @@ impl<P: ParameterSet> KeyPair<P> {
         self.secret.decapsulate(backend, ciphertext)
     }
 
-    /// A pair that lacks the public key's hash.
-    pub(crate) fn assemble<L: Hardware>(
-        lanes: L,
-        secrets: &Secrets<P>,
-        g_inverse: &Coefficients<P>,
-        h: &Coefficients<P>,
-    ) -> Self {
-        let mut public = P::PublicKeyBytes::filled(0);
-        lanes.run(EncodeRq(h, public.as_mut()));
-        let mut bytes = Box::new(P::SecretKeyBytes::filled(0));
-        let parts = parts_mut::<P>((*bytes).as_mut());
-        lanes.run(EncodeSmall(&secrets.f, parts.f));
-        lanes.run(EncodeSmall(g_inverse, parts.g_inverse));
-        parts.public_key.copy_from_slice(public.as_ref());
-        parts.rho.copy_from_slice(secrets.rho.as_ref());
-        KeyPair { public: PublicKey(public), secret: SecretKey(bytes) }
+    /// A pair of zeros, to be filled in.
+    pub(crate) fn blank() -> Self {
+        let public = PublicKey(P::PublicKeyBytes::filled(0));
+        KeyPair { public, secret: SecretKey(Box::new(P::SecretKeyBytes::filled(0))) }
+    }
+
+    pub(crate) fn parts_mut(&mut self) -> Parts<&mut [u8]> {
+        parts_mut::<P>((*self.secret.0).as_mut())
+    }
+
+    /// Fills in the public key, in both halves, but not its hash.
+    pub(crate) fn set_public<L: Hardware>(&mut self, lanes: L, h: &Coefficients<P>) {
+        lanes.run(EncodeRq(h, self.public.0.as_mut()));
+        parts_mut::<P>((*self.secret.0).as_mut())
+            .public_key
+            .copy_from_slice(self.public.0.as_ref());
     }
 
     /// Completes pairs with their public keys' hashes.
@@ -250,8 +230,7 @@ impl<P: ParameterSet> KeyPair<P> {
         let publics: Vec<_> = keys.iter().map(|key| key.public.as_bytes()).collect();
         let hashes = hash_all(lanes, Purpose::PublicKey, &publics);
         for (key, hash) in keys.iter_mut().zip(&hashes) {
-            let parts = parts_mut::<P>((*key.secret.0).as_mut());
-            parts.public_key_hash.copy_from_slice(&**hash);
+            key.parts_mut().public_key_hash.copy_from_slice(&**hash);
         }
     }
 }

@@ -106,6 +106,17 @@ impl<P: ParameterSet, W: Word> Transform<P, W> {
         lanes.run(Forward { out: self, a, space });
     }
 
+    /// Becomes the product of two transforms.
+    pub(crate) fn set_product<L: Lanes<Word = W>>(
+        &mut self,
+        lanes: L,
+        a: &Self,
+        b: &Self,
+        space: &mut Workspace<P, W>,
+    ) {
+        lanes.run(Base { out: self, a: Some(a), b, space });
+    }
+
     /// Multiplies by another transform.
     pub(crate) fn multiply_by<L: Lanes<Word = W>>(
         &mut self,
@@ -113,7 +124,7 @@ impl<P: ParameterSet, W: Word> Transform<P, W> {
         b: &Self,
         space: &mut Workspace<P, W>,
     ) {
-        lanes.run(Base { a: self, b, space });
+        lanes.run(Base { out: self, a: None, b, space });
     }
 
     /// Writes the polynomial whose transform this is, reduced to R/q, to `out`. The transform is used up.
@@ -488,9 +499,10 @@ fn load_rows<P: ParameterSet, L: Lanes, const PART: usize>(
     rows
 }
 
-/// Multiplies the transform `a` by `b`: 96 products modulo x^m - d_i z^k.
+/// Multiplies the transforms `a`, or what `out` is, and `b`: 96 products modulo x^m - d_i z^k.
 struct Base<'a, P: ParameterSet, L: Lanes> {
-    a: &'a mut Transform<P, L::Word>,
+    out: &'a mut Transform<P, L::Word>,
+    a: Option<&'a Transform<P, L::Word>>,
     b: &'a Transform<P, L::Word>,
     space: &'a mut Workspace<P, L::Word>,
 }
@@ -501,7 +513,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
     #[inline(always)]
     fn run(self, lanes: L) {
         let half = Size::<P, 1>::HALF;
-        let (a, b) = (self.a.0.as_mut(), self.b.0.as_ref());
+        let (out, b) = (self.out.0.as_mut(), self.b.0.as_ref());
         let length = half * L::WORDS;
         let mut factors = Factors::<L>::new(self.space.0.as_mut(), length);
         let mut next_factors = Factors::<L>::new(self.space.1.as_mut(), length);
@@ -509,12 +521,13 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
         // A product's factors are arranged while the one before is computed.
         const { assert!(POINTS.is_multiple_of(L::PAIRS)) };
         let count = POINTS / L::PAIRS * ROWS;
-        factors.set::<P>(lanes, 0, a, b);
+        factors.set::<P>(lanes, 0, self.a.map_or(&*out, |a| a.0.as_ref()), b);
         for index in 0..count {
             if index + 1 < count {
+                let a = self.a.map_or(&*out, |a| a.0.as_ref());
                 next_factors.set::<P>(lanes, index + 1, a, b);
             }
-            let out = &mut a[index * length..(index + 1) * length];
+            let out = &mut out[index * length..(index + 1) * length];
             // Four output pairs at a time: eight accumulators stay in registers.
             let mut u = 0;
             while u + 4 <= half {
