@@ -22,29 +22,48 @@ pub trait U64Lanes: Copy + Sealed {
     fn shift_u64<const N: i32>(self, a: Self::U64) -> Self::U64;
 }
 
-/// Vectors of two integers that are neighbours in memory.
-pub trait NarrowLanes: U64Lanes {
-    /// Reads two big-endian integers.
-    fn load_big_endian(self, from: &[u8]) -> Self::U64;
-    /// The second integer of `a` and the first of `b`.
-    fn straddle_u64(self, a: Self::U64, b: Self::U64) -> Self::U64;
-}
-
-/// What hashing takes, of one message or of `U64S` messages at once.
-pub trait HashLanes: Lanes + U64Lanes {
-    /// Narrow vectors of the same processor.
-    type Narrow: NarrowLanes;
-
-    /// Their token.
-    fn narrow(self) -> Self::Narrow;
-    /// A public constant in every lane.
-    fn splat_u64(self, value: u64) -> Self::U64;
+/// What a round of SHA-512 takes besides.
+pub trait RoundLanes: U64Lanes {
     /// The bits of `a` where those of `mask` are one, those of `b` where they are zero.
     fn choose_u64(self, mask: Self::U64, a: Self::U64, b: Self::U64) -> Self::U64;
     /// Of each three bits the value that at least two have.
     fn majority_u64(self, a: Self::U64, b: Self::U64, c: Self::U64) -> Self::U64;
     /// `a`, about which the compiler then knows nothing: a sum on the way to it is computed as written.
     fn pin_u64(self, a: Self::U64) -> Self::U64;
+}
+
+/// Vectors of two integers that are neighbours in memory, for each of `U64S / 2` messages.
+pub trait PairLanes: U64Lanes {
+    /// Reads two big-endian integers from byte `at` of each block on.
+    fn load_big_endian(self, blocks: &[&[u8; 128]], at: usize) -> Self::U64;
+    /// The first two integers of `from` for each message.
+    fn constants_u64(self, from: &[u64]) -> Self::U64;
+    /// For each message the second integer of `a` and the first of `b`.
+    fn straddle_u64(self, a: Self::U64, b: Self::U64) -> Self::U64;
+    /// Writes the first integer of each message, then the second of each.
+    fn store_in_turn(self, to: &mut [u64], v: Self::U64);
+}
+
+/// What hashing takes, of one message, of two, or of `U64S` messages at once.
+pub trait HashLanes: Lanes + RoundLanes {
+    /// Vectors of the same processor for the schedule of one message.
+    type One: PairLanes;
+    /// The same for the schedules of two messages.
+    type Two: PairLanes;
+    /// Vectors of two integers, one of each of two messages.
+    type Couple: RoundLanes;
+
+    /// Whether two messages at once take less time than one after another.
+    const FASTER_IN_TWO: bool;
+
+    /// The token for one message.
+    fn one(self) -> Self::One;
+    /// The token for the schedules of two messages.
+    fn two(self) -> Self::Two;
+    /// The token for the rounds of two messages.
+    fn couple(self) -> Self::Couple;
+    /// A public constant in every lane.
+    fn splat_u64(self, value: u64) -> Self::U64;
     /// Reads 16 big-endian integers from each of `U64S` blocks, and writes them as 16 vectors: those of block `i` to lane `i`.
     fn transpose_blocks(self, blocks: &[&[u8; 128]], to: &mut [u64]);
 }

@@ -35,7 +35,7 @@ pub use avx2::Avx2;
 pub use avx512::Avx512;
 pub use backend::{Backend, BackendError, Dispatch};
 pub use bits::{BitLanes, Trits};
-pub use hash::{HashLanes, NarrowLanes, U64Lanes};
+pub use hash::{HashLanes, PairLanes, RoundLanes, U64Lanes};
 pub use integers::IntegerLanes;
 pub use modulus::Modulus;
 pub use portable::Portable;
@@ -144,14 +144,14 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn dot_broadcast(self, acc: Self::I32, a: Self::I16, from: &[Self::Word]) -> Self::I32 {
         self.dot(acc, a, self.broadcast_pair(from))
     }
-    /// Narrow `(even / 2^16, odd / 2^16)` modulo q; absolute values at most `|x| / 2^16 + q / 2 + 1`.
+    /// Pairs `(even / 2^16, odd / 2^16)` modulo q; absolute values at most `|x| / 2^16 + q / 2 + 1`.
     fn reduce(self, even: Self::I32, odd: Self::I32, q: Modulus) -> Self::I16;
 
     /// The two words of each pair exchanged.
     fn swap(self, a: Self::I16) -> Self::I16;
-    /// Narrow made of the second word of `a` and the first of `b`.
+    /// Pairs made of the second word of `a` and the first of `b`.
     fn straddle(self, a: Self::I16, b: Self::I16) -> Self::I16;
-    /// Narrow `(a[i], b[i])` in memory order: `2 * WORDS` words.
+    /// Pairs `(a[i], b[i])` in memory order: `2 * WORDS` words.
     fn store_interleaved(self, to: &mut [Self::Word], a: Self::I16, b: Self::I16);
     /// The first words of all pairs to `first`, the second words to `second`: `PAIRS` words each.
     fn store_split(self, first: &mut [Self::Word], second: &mut [Self::Word], a: Self::I16);

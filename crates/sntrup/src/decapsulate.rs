@@ -3,7 +3,7 @@
 use lanes::{Backend, Dispatch, Hardware};
 use zeroize::Zeroizing;
 
-use crate::encapsulate::seal;
+use crate::encapsulate::encode_product;
 use crate::encode::{DecodeRounded, DecodeRq, DecodeSmall, EncodeSmall};
 use crate::hash::{Hash, Purpose, hash, hash_all, session_hash};
 use crate::kem::{Ciphertext, SecretKey, SharedSecret, mask, weight_mismatch};
@@ -202,12 +202,13 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
         product.set(lanes, &r, space);
         factors.multiply(lanes, Factor::H, &mut product, &mut other, space);
         let public_key_hash = key.parts().public_key_hash;
-        let again = seal(lanes, &mut product, &r_hash, public_key_hash, &mut r, space);
-        let difference = again
-            .as_bytes()
-            .iter()
-            .zip(ciphertext.as_bytes())
-            .fold(0, |bits, (a, b)| bits | (a ^ b));
+        let mut again = P::CiphertextBytes::filled(0);
+        let (rounded, confirmation) = again.as_mut().split_at_mut(P::ROUNDED_BYTES);
+        encode_product(lanes, &mut product, &mut r, space, rounded);
+        let hashed: &[&[u8]] = &[&*r_hash, public_key_hash];
+        confirmation.copy_from_slice(&*hash(lanes, Purpose::Confirmation, hashed));
+        let difference =
+            again.as_ref().iter().zip(ciphertext.as_bytes()).fold(0, |bits, (a, b)| bits | (a ^ b));
         let rejected = mask(difference.into()) as u8;
 
         let mut preimage = Zeroizing::new([0; HASH_BYTES]);

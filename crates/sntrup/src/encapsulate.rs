@@ -7,12 +7,13 @@ use rand_core::TryCryptoRng;
 
 use crate::encode::{DecodeRq, EncodeRounded, EncodeSmall};
 use crate::error::Error;
-use crate::hash::{Hash, Purpose, hash, hash_all};
+use crate::hash::{Begun, Hash, Purpose, advance_two, finish, hash, hash_all};
 use crate::kem::{Ciphertext, PublicKey, SharedSecret};
 use crate::operations::Source;
 use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Transform, Workspace, wipe};
 use crate::rq::Round;
+use crate::sha512::BLOCK_BYTES;
 use crate::short;
 
 /// All of one encapsulation that does not depend on the public key: r, hashed and transformed. For one use:
@@ -68,7 +69,7 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
 
     /// Makes a shared secret and the ciphertext that tells the key's owner about it.
     pub fn encapsulate(self, key: &PublicKey<P>) -> (Ciphertext<P>, SharedSecret) {
-        P::encapsulate(self.backend, Encapsulate { key, r: self.r })
+        P::encapsulate(self.backend, Encapsulate { key, r: From::Prepared(self.r) })
     }
 }
 
@@ -162,27 +163,28 @@ impl<P: ParameterSet> PrepareBatch<'_, P> {
     }
 }
 
-/// The ciphertext whose product r h is given as a transform, which is used up.
-pub(crate) fn seal<P: ParameterSet, L: Hardware>(
+/// Writes the rounded product r h, given as a transform, which is used up, to `bytes`.
+pub(crate) fn encode_product<P: ParameterSet, L: Hardware>(
     lanes: L,
     product: &mut Transform<P>,
-    r_hash: &[u8; HASH_BYTES],
-    public_key_hash: &[u8],
     rounded: &mut Coefficients<P>,
     space: &mut Workspace<P>,
-) -> Ciphertext<P> {
+    bytes: &mut [u8],
+) {
     product.invert(lanes, rounded, space);
     lanes.run(Round::<P, L>(rounded));
-    let mut bytes = P::CiphertextBytes::filled(0);
-    let (rounded_bytes, confirmation) = bytes.as_mut().split_at_mut(P::ROUNDED_BYTES);
-    lanes.run(EncodeRounded(rounded, rounded_bytes));
-    confirmation.copy_from_slice(&*hash(lanes, Purpose::Confirmation, &[r_hash, public_key_hash]));
-    Ciphertext(bytes)
+    lanes.run(EncodeRounded(rounded, bytes));
+}
+
+/// What an encapsulation's r is made from.
+pub(crate) enum From<'a, P: ParameterSet> {
+    Prepared(Box<Prepared<P>>),
+    Random(&'a P::SampleBytes),
 }
 
 pub(crate) struct Encapsulate<'a, P: ParameterSet> {
-    key: &'a PublicKey<P>,
-    r: Box<Prepared<P>>,
+    pub(crate) key: &'a PublicKey<P>,
+    pub(crate) r: From<'a, P>,
 }
 
 impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
@@ -190,15 +192,58 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
 
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
-        let public_key_hash = hash(lanes, Purpose::PublicKey, &[self.key.as_bytes()]);
-        let (mut h, space) = (Coefficients::zero(), &mut Workspace::new());
-        lanes.run(DecodeRq(&mut h, self.key.as_bytes()));
+        let key = self.key.as_bytes();
+        let space = &mut Workspace::new();
+        let mut key_hash = Begun::new();
+        let r = match self.r {
+            From::Prepared(r) => r,
+            From::Random(random) => hashed_with(lanes, random, &mut key_hash, key, space),
+        };
+        let mut h = Coefficients::zero();
+        lanes.run(DecodeRq(&mut h, key));
         let mut product = Transform::zero();
         product.set(lanes, &h, space);
-        product.multiply_by(lanes, &self.r.transform, space);
-        let r_hash = &self.r.hash;
-        let ciphertext = seal(lanes, &mut product, r_hash, &*public_key_hash, &mut h, space);
-        let secret = hash(lanes, Purpose::Session, &[&**r_hash, ciphertext.as_bytes()]);
-        (ciphertext, SharedSecret(secret))
+        product.multiply_by(lanes, &r.transform, space);
+        let mut ciphertext = P::CiphertextBytes::filled(0);
+        let rounded = &mut ciphertext.as_mut()[..P::ROUNDED_BYTES];
+        encode_product(lanes, &mut product, &mut h, space, rounded);
+
+        // The confirmation depends on the key's hash, and comes last in what the session key is the hash of.
+        let mut session = Begun::new();
+        let known = (1 + HASH_BYTES + P::ROUNDED_BYTES) / BLOCK_BYTES;
+        let blocks = known.min(key_hash.remaining(Purpose::PublicKey, &[key]));
+        advance_two(
+            lanes,
+            blocks,
+            (&mut key_hash, Purpose::PublicKey, &[key]),
+            (&mut session, Purpose::Session, &[&*r.hash, ciphertext.as_ref()]),
+        );
+        let key_hash = finish(lanes, key_hash, Purpose::PublicKey, &[key]);
+        let confirmation = hash(lanes, Purpose::Confirmation, &[&*r.hash, &*key_hash]);
+        ciphertext.as_mut()[P::ROUNDED_BYTES..].copy_from_slice(&*confirmation);
+        let parts = [&*r.hash, ciphertext.as_ref()];
+        let secret = finish(lanes, session, Purpose::Session, &parts);
+        (Ciphertext(ciphertext), SharedSecret(secret))
     }
+}
+
+/// r of an encapsulation for `key`, of whose hash the first blocks are computed along with that of r.
+fn hashed_with<P: ParameterSet, L: Hardware>(
+    lanes: L,
+    random: &P::SampleBytes,
+    key_hash: &mut Begun,
+    key: &[u8],
+    space: &mut Workspace<P>,
+) -> Box<Prepared<P>> {
+    let mut bytes = P::SmallBytes::filled(0);
+    let mut r = prepare::<P, L>(lanes, random, &mut bytes, space);
+    {
+        let (mut r_hash, parts) = (Begun::new(), [bytes.as_ref()]);
+        let blocks = r_hash.remaining(Purpose::Small, &parts);
+        let of_r = (&mut r_hash, Purpose::Small, &parts[..]);
+        advance_two(lanes, blocks, of_r, (key_hash, Purpose::PublicKey, &[key]));
+        r.hash = finish(lanes, r_hash, Purpose::Small, &parts);
+    }
+    wipe(bytes.as_mut());
+    r
 }

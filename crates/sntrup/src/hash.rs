@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha512};
 use zeroize::Zeroizing;
 
 use crate::params::HASH_BYTES;
-use crate::sha512::{Digest, MAX_LANES, Message, Several, Single};
+use crate::sha512::{Digest, INITIAL, MAX_LANES, Message, One, Partial, Several, Two};
 
 /// What is hashed; the value is the prefix.
 #[derive(Clone, Copy)]
@@ -35,9 +35,9 @@ pub(crate) fn hash_all<L: HashLanes>(lanes: L, purpose: Purpose, messages: &[&[u
     let mut hashes = Vec::with_capacity(messages.len());
     for group in messages.chunks(L::U64S) {
         assert!(group.iter().all(|message| message.len() == messages[0].len()));
-        // A block in eight lanes takes more time than one by itself and less than two, in four lanes less than three.
-        if group.len() <= MAX_LANES / L::U64S {
-            hashes.extend(group.iter().map(|message| hash(lanes, purpose, &[message])));
+        // A block in eight lanes takes as much time as two by themselves and less than three, as one in four lanes does.
+        if group.len() <= 2 {
+            hashes.extend(one_or_two(lanes, purpose, group));
             continue;
         }
         let mut lane_messages = [group[0]; MAX_LANES];
@@ -53,6 +53,16 @@ pub(crate) fn hash_all<L: HashLanes>(lanes: L, purpose: Purpose, messages: &[&[u
     hashes
 }
 
+fn one_or_two<L: HashLanes>(lanes: L, purpose: Purpose, messages: &[&[u8]]) -> Vec<Hash> {
+    let [a, b] = messages else {
+        return messages.iter().map(|message| hash(lanes, purpose, &[message])).collect();
+    };
+    let (mut of_a, mut of_b) = (Begun::new(), Begun::new());
+    let blocks = of_a.remaining(purpose, &[a]);
+    advance_two(lanes, blocks, (&mut of_a, purpose, &[a]), (&mut of_b, purpose, &[b]));
+    vec![finish(lanes, of_a, purpose, &[a]), finish(lanes, of_b, purpose, &[b])]
+}
+
 /// The session key, or the rejection key where `rejected` is all ones; the prefix is a secret.
 pub(crate) fn session_hash<L: HashLanes>(lanes: L, rejected: u8, parts: &[&[u8]]) -> Hash {
     let prefix =
@@ -62,9 +72,7 @@ pub(crate) fn session_hash<L: HashLanes>(lanes: L, rejected: u8, parts: &[&[u8]]
 
 fn hash_prefixed<L: HashLanes>(lanes: L, prefix: u8, parts: &[&[u8]]) -> Hash {
     if L::U64S > 1 {
-        let mut digest = Zeroizing::new(Digest::default());
-        lanes.run(Single { message: Message::new(prefix, parts), digest: &mut digest });
-        return first_half(&digest);
+        return finish_prefixed(lanes, Begun::new(), prefix, parts);
     }
     // Without vectors of ours, the crate may know others.
     let mut state = Sha512::new();
@@ -77,6 +85,66 @@ fn hash_prefixed<L: HashLanes>(lanes: L, prefix: u8, parts: &[&[u8]]) -> Hash {
     let mut result = Hash::default();
     result.copy_from_slice(&digest[..HASH_BYTES]);
     result
+}
+
+/// A hash of which the first blocks may have been computed ahead.
+pub(crate) struct Begun {
+    state: Zeroizing<Digest>,
+    blocks: usize,
+}
+
+impl Begun {
+    pub(crate) fn new() -> Self {
+        Begun { state: Zeroizing::new(INITIAL), blocks: 0 }
+    }
+
+    fn of<'a>(&'a mut self, purpose: Purpose, parts: &'a [&'a [u8]]) -> Partial<'a> {
+        let message = Message::new(purpose as u8, parts);
+        Partial { message, state: &mut self.state, done: self.blocks }
+    }
+
+    /// Blocks that remain to be computed of a message.
+    pub(crate) fn remaining(&self, purpose: Purpose, parts: &[&[u8]]) -> usize {
+        Message::new(purpose as u8, parts).blocks() - self.blocks
+    }
+}
+
+/// Computes the next `blocks` blocks of two hashes, where that is faster than one after another. The messages need not be known
+/// beyond these blocks, but their lengths must be.
+pub(crate) fn advance_two<L: HashLanes>(
+    lanes: L,
+    blocks: usize,
+    a: (&mut Begun, Purpose, &[&[u8]]),
+    b: (&mut Begun, Purpose, &[&[u8]]),
+) {
+    if L::FASTER_IN_TWO {
+        lanes.run(Two { messages: [a.0.of(a.1, a.2), b.0.of(b.1, b.2)], blocks });
+        a.0.blocks += blocks;
+        b.0.blocks += blocks;
+    }
+}
+
+/// The hash that was begun.
+pub(crate) fn finish<L: HashLanes>(
+    lanes: L,
+    begun: Begun,
+    purpose: Purpose,
+    parts: &[&[u8]],
+) -> Hash {
+    if begun.blocks == 0 {
+        return hash(lanes, purpose, parts);
+    }
+    finish_prefixed(lanes, begun, purpose as u8, parts)
+}
+
+fn finish_prefixed<L: HashLanes>(lanes: L, mut begun: Begun, prefix: u8, parts: &[&[u8]]) -> Hash {
+    let message = Message::new(prefix, parts);
+    let blocks = message.blocks() - begun.blocks;
+    lanes.run(One {
+        message: Partial { message, state: &mut begun.state, done: begun.blocks },
+        blocks,
+    });
+    first_half(&begun.state)
 }
 
 fn first_half(digest: &Digest) -> Hash {

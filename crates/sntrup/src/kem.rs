@@ -8,7 +8,7 @@ use lanes::{Backend, Dispatch, Hardware, HashLanes};
 use rand_core::TryCryptoRng;
 
 use crate::decapsulate::{self, ExpandedKey};
-use crate::encapsulate::PreparedEncapsulation;
+use crate::encapsulate::{Encapsulate, From};
 use crate::encode::{DecodeRq, DecodeSmall, EncodeRq, is_canonical_small};
 use crate::error::{Error, What};
 use crate::hash::{Hash, Purpose, hash, hash_all};
@@ -124,7 +124,11 @@ impl<P: ParameterSet> PublicKey<P> {
         backend: Backend,
         random: &mut R,
     ) -> Result<(Ciphertext<P>, SharedSecret), Error> {
-        Ok(PreparedEncapsulation::generate(backend, random)?.encapsulate(self))
+        let mut bytes = P::SampleBytes::filled(0);
+        let drawn = random.try_fill_bytes(bytes.as_mut()).map_err(|_| Error::RandomSource);
+        let result = drawn.map(|()| self.encapsulate_derand(backend, &bytes));
+        wipe(bytes.as_mut());
+        result
     }
 
     /// [`PublicKey::encapsulate`] with the random bytes given.
@@ -133,7 +137,7 @@ impl<P: ParameterSet> PublicKey<P> {
         backend: Backend,
         random: &P::SampleBytes,
     ) -> (Ciphertext<P>, SharedSecret) {
-        PreparedEncapsulation::generate_derand(backend, random).encapsulate(self)
+        P::encapsulate(backend, Encapsulate { key: self, r: From::Random(random) })
     }
 }
 

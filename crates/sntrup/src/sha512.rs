@@ -1,11 +1,12 @@
-//! SHA-512 (FIPS 180-4): of one message, whose schedule is in vectors and whose rounds are scalar, or of as many messages at once
-//! as there are lanes.
+//! SHA-512 (FIPS 180-4): of one message, whose schedule is in vectors and whose rounds are scalar, of two, or of as many messages at
+//! once as there are lanes.
 
-use lanes::{HashLanes, Kernel, NarrowLanes, U64Lanes, scalar};
+use lanes::{HashLanes, Kernel, PairLanes, RoundLanes, U64Lanes, scalar};
 
 use crate::product::wipe;
 
-const BLOCK_BYTES: usize = 128;
+/// Bytes of a block.
+pub(crate) const BLOCK_BYTES: usize = 128;
 const BLOCK_WORDS: usize = 16;
 const DIGEST_WORDS: usize = 8;
 const ROUNDS: usize = 80;
@@ -129,12 +130,19 @@ impl<'a> Message<'a> {
         Message { prefix, parts, len, padded_len }
     }
 
-    /// The block that begins at byte `start`; put together in `space` if it does not lie in one part.
+    /// Blocks of the padded message.
     #[inline(always)]
-    fn block<'b>(&self, start: usize, space: &'b mut [u8; BLOCK_BYTES]) -> &'b [u8; BLOCK_BYTES]
+    pub(crate) fn blocks(&self) -> usize {
+        self.padded_len / BLOCK_BYTES
+    }
+
+    /// Block number `index`; put together in `space` if it does not lie in one part.
+    #[inline(always)]
+    fn block<'b>(&self, index: usize, space: &'b mut [u8; BLOCK_BYTES]) -> &'b [u8; BLOCK_BYTES]
     where
         'a: 'b,
     {
+        let start = index * BLOCK_BYTES;
         let end = start + BLOCK_BYTES;
         let mut at = 1;
         for &part in self.parts {
@@ -172,43 +180,114 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The digest of one message.
-pub(crate) struct Single<'a> {
+/// A message of which the blocks up to one are hashed.
+pub(crate) struct Partial<'a> {
     pub(crate) message: Message<'a>,
-    pub(crate) digest: &'a mut Digest,
+    /// The state, [`INITIAL`] before the first block.
+    pub(crate) state: &'a mut Digest,
+    /// Blocks that the state has.
+    pub(crate) done: usize,
 }
 
-impl<L: HashLanes> Kernel<L> for Single<'_> {
+/// Hashes blocks of one message.
+pub(crate) struct One<'a> {
+    pub(crate) message: Partial<'a>,
+    pub(crate) blocks: usize,
+}
+
+impl<L: HashLanes> Kernel<L> for One<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let Single { message, digest } = self;
+        let One { message, blocks } = self;
         let (mut space, mut sums) = ([0; BLOCK_BYTES], [0; BLOCK_WORDS]);
-        *digest = INITIAL;
-        for start in (0..message.padded_len).step_by(BLOCK_BYTES) {
-            compress(lanes.narrow(), digest, message.block(start, &mut space), &mut sums);
+        for i in 0..blocks {
+            let block = message.message.block(message.done + i, &mut space);
+            compress(lanes.one(), message.state, block, &mut sums);
         }
         wipe(&mut space);
         wipe(&mut sums);
     }
 }
 
-/// Adds a block to one message's state. The schedule is computed two words at a time, next to the rounds of 16 words before.
+/// Hashes as many blocks of one message as of another. A message's rounds wait for each other: those of two take little more time
+/// than those of one.
+pub(crate) struct Two<'a> {
+    pub(crate) messages: [Partial<'a>; 2],
+    pub(crate) blocks: usize,
+}
+
+impl<L: HashLanes> Kernel<L> for Two<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Two { messages: [a, b], blocks } = self;
+        let (mut spaces, mut sums) = ([[0; BLOCK_BYTES]; 2], [0; 2 * BLOCK_WORDS]);
+        let mut states = [0; 2 * DIGEST_WORDS];
+        for i in 0..DIGEST_WORDS {
+            [states[2 * i], states[2 * i + 1]] = [a.state[i], b.state[i]];
+        }
+        for i in 0..blocks {
+            let [of_a, of_b] = &mut spaces;
+            let both = [a.message.block(a.done + i, of_a), b.message.block(b.done + i, of_b)];
+            compress_two(lanes, &mut states, both, &mut sums);
+        }
+        for i in 0..DIGEST_WORDS {
+            [a.state[i], b.state[i]] = [states[2 * i], states[2 * i + 1]];
+        }
+        wipe(&mut states);
+        wipe(spaces.as_flattened_mut());
+        wipe(&mut sums);
+    }
+}
+
+/// The schedules of one message or two, computed two words at a time.
+struct Schedule<'a, L: PairLanes> {
+    lanes: L,
+    /// The latest 16 words.
+    words: [L::U64; BLOCK_WORDS / 2],
+    /// The words of 16 rounds, each with the round's constant added; those of one round side by side.
+    sums: &'a mut [u64],
+}
+
+impl<'a, L: PairLanes> Schedule<'a, L> {
+    /// The first 16 words.
+    #[inline(always)]
+    fn new(lanes: L, blocks: &[&[u8; BLOCK_BYTES]], sums: &'a mut [u64]) -> Self {
+        let mut words = [lanes.constants_u64(&[0; 2]); BLOCK_WORDS / 2];
+        for i in 0..BLOCK_WORDS / 2 {
+            words[i] = lanes.load_big_endian(blocks, 16 * i);
+            let sum = lanes.add_u64(words[i], lanes.constants_u64(&CONSTANTS[2 * i..]));
+            lanes.store_in_turn(&mut sums[L::U64S * i..], sum);
+        }
+        Schedule { lanes, words, sums }
+    }
+
+    /// Replaces the words 2i and 2i + 1, to which `constants` will belong.
+    #[inline(always)]
+    fn step(&mut self, i: usize, constants: &[u64]) {
+        let lanes = self.lanes;
+        let [w0, w2, w4, w6, w8, w10, w12, w14] = self.words;
+        let (w1, w9) = (lanes.straddle_u64(w0, w2), lanes.straddle_u64(w8, w10));
+        let w16 = next_word(lanes, [w0, w1, w9, w14]);
+        self.words = [w2, w4, w6, w8, w10, w12, w14, w16];
+        let sum = lanes.add_u64(w16, lanes.constants_u64(&constants[2 * i..]));
+        lanes.store_in_turn(&mut self.sums[L::U64S * i..], sum);
+    }
+}
+
+/// Adds a block to one message's state. The schedule is computed next to the rounds of 16 words before.
 #[inline(always)]
-fn compress<L: NarrowLanes>(
+fn compress<L: PairLanes>(
     lanes: L,
     state: &mut Digest,
     block: &[u8; BLOCK_BYTES],
-    sums: &mut [u64; BLOCK_WORDS],
+    sums: &mut [u64],
 ) {
-    let mut words = [lanes.load_big_endian(block); BLOCK_WORDS / 2];
-    for i in 0..BLOCK_WORDS / 2 {
-        words[i] = lanes.load_big_endian(&block[16 * i..]);
-        let constants = lanes.load_u64(&CONSTANTS[2 * i..]);
-        lanes.store_u64(&mut sums[2 * i..], lanes.add_u64(words[i], constants));
-    }
-    let mut rounds = ScalarRounds { lanes, state: *state, words, sums, constants: &CONSTANTS };
+    let schedule = Schedule::new(lanes, &[block], sums);
+    let mut rounds = ScalarRounds { state: *state, schedule, constants: &CONSTANTS };
     for first in (BLOCK_WORDS..ROUNDS).step_by(BLOCK_WORDS) {
         rounds.constants = &CONSTANTS[first..first + BLOCK_WORDS];
         rounds.eight::<false>(0);
@@ -220,32 +299,71 @@ fn compress<L: NarrowLanes>(
 }
 
 /// 16 rounds of one message, two a step.
-struct ScalarRounds<'a, L: NarrowLanes> {
-    lanes: L,
+struct ScalarRounds<'a, L: PairLanes> {
     state: Digest,
-    /// The latest 16 words of the schedule.
-    words: [L::U64; BLOCK_WORDS / 2],
-    /// The rounds' words, each with the round's constant added.
-    sums: &'a mut [u64; BLOCK_WORDS],
+    schedule: Schedule<'a, L>,
     /// The constants of the 16 rounds that follow.
     constants: &'a [u64],
 }
 
-impl<L: NarrowLanes> Steps for ScalarRounds<'_, L> {
+impl<L: PairLanes> Steps for ScalarRounds<'_, L> {
     #[inline(always)]
     fn step<const LAST: bool>(&mut self, i: usize) {
-        let (first, second) = (self.sums[2 * i], self.sums[2 * i + 1]);
+        let (first, second) = (self.schedule.sums[2 * i], self.schedule.sums[2 * i + 1]);
         self.state = round(self.state, first);
         if !LAST {
-            let lanes = self.lanes;
-            let [w0, w2, w4, w6, w8, w10, w12, w14] = self.words;
-            let (w1, w9) = (lanes.straddle_u64(w0, w2), lanes.straddle_u64(w8, w10));
-            let w16 = next_word(lanes, [w0, w1, w9, w14]);
-            self.words = [w2, w4, w6, w8, w10, w12, w14, w16];
-            let constants = lanes.load_u64(&self.constants[2 * i..]);
-            lanes.store_u64(&mut self.sums[2 * i..], lanes.add_u64(w16, constants));
+            self.schedule.step(i, self.constants);
         }
         self.state = round(self.state, second);
+    }
+}
+
+/// Adds a block to the state of each of two messages, as [`compress`]; `states` has the messages' words in turn.
+#[inline(always)]
+fn compress_two<L: HashLanes>(
+    lanes: L,
+    states: &mut [u64; 2 * DIGEST_WORDS],
+    blocks: [&[u8; BLOCK_BYTES]; 2],
+    sums: &mut [u64],
+) {
+    let schedule = Schedule::new(lanes.two(), &blocks, sums);
+    let lanes = lanes.couple();
+    let mut state = [lanes.load_u64(&*states); DIGEST_WORDS];
+    for i in 1..DIGEST_WORDS {
+        state[i] = lanes.load_u64(&states[2 * i..]);
+    }
+    let mut rounds = CoupleRounds { lanes, state, schedule, constants: &CONSTANTS };
+    for first in (BLOCK_WORDS..ROUNDS).step_by(BLOCK_WORDS) {
+        rounds.constants = &CONSTANTS[first..first + BLOCK_WORDS];
+        rounds.eight::<false>(0);
+    }
+    rounds.eight::<true>(0);
+    for i in 0..DIGEST_WORDS {
+        let sum = lanes.add_u64(rounds.state[i], lanes.load_u64(&states[2 * i..]));
+        lanes.store_u64(&mut states[2 * i..], sum);
+    }
+}
+
+/// 16 rounds of two messages, two a step.
+struct CoupleRounds<'a, L: RoundLanes, S: PairLanes> {
+    lanes: L,
+    state: [L::U64; DIGEST_WORDS],
+    schedule: Schedule<'a, S>,
+    /// The constants of the 16 rounds that follow.
+    constants: &'a [u64],
+}
+
+impl<L: RoundLanes, S: PairLanes> Steps for CoupleRounds<'_, L, S> {
+    #[inline(always)]
+    fn step<const LAST: bool>(&mut self, i: usize) {
+        let lanes = self.lanes;
+        let sums = &self.schedule.sums[4 * i..4 * i + 4];
+        let (first, second) = (lanes.load_u64(&sums[..2]), lanes.load_u64(&sums[2..]));
+        self.state = vector_round(lanes, self.state, first);
+        if !LAST {
+            self.schedule.step(i, self.constants);
+        }
+        self.state = vector_round(lanes, self.state, second);
     }
 }
 
@@ -368,7 +486,7 @@ impl<L: HashLanes> Steps for VectorRounds<'_, L> {
 /// [`round`] for instructions with a latency of two cycles: t and d + t are computed apart, so that from one e to the next, and
 /// from one a, there are six cycles. Compilers would undo that.
 #[inline(always)]
-fn vector_round<L: HashLanes>(
+fn vector_round<L: RoundLanes>(
     lanes: L,
     state: [L::U64; DIGEST_WORDS],
     sum: L::U64,
@@ -410,9 +528,10 @@ mod tests {
     }
 
     fn single<L: HashLanes>(lanes: L, prefix: u8, parts: &[&[u8]]) -> Digest {
-        let mut digest = Digest::default();
-        lanes.run(Single { message: Message::new(prefix, parts), digest: &mut digest });
-        digest
+        let (message, mut state) = (Message::new(prefix, parts), INITIAL);
+        let message = Partial { message, state: &mut state, done: 0 };
+        lanes.run(One { blocks: message.message.blocks(), message });
+        state
     }
 
     fn several<L: HashLanes>(lanes: L, prefix: u8, messages: &[&[u8]]) -> Vec<Digest> {

@@ -2,7 +2,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::Avx2;
-use crate::{HashLanes, NarrowLanes, U64Lanes, sealed::Sealed};
+use crate::{HashLanes, PairLanes, RoundLanes, U64Lanes, sealed::Sealed};
 
 const U64S: usize = 4;
 
@@ -13,13 +13,24 @@ fn read(from: &[u8]) -> __m256i {
     unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
 }
 
-/// [`HashLanes::pin_u64`].
+/// [`RoundLanes::pin_u64`].
 #[target_feature(enable = "avx2")]
 #[inline]
 fn pin(mut a: __m256i) -> __m256i {
     // SAFETY: there is no instruction.
     unsafe {
         asm!("/* {} */", inout(ymm_reg) a, options(pure, nomem, nostack, preserves_flags));
+    }
+    a
+}
+
+/// The same for narrow vectors.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(crate) fn pin_narrow(mut a: __m128i) -> __m128i {
+    // SAFETY: there is no instruction.
+    unsafe {
+        asm!("/* {} */", inout(xmm_reg) a, options(pure, nomem, nostack, preserves_flags));
     }
     a
 }
@@ -67,19 +78,7 @@ impl U64Lanes for Avx2 {
     }
 }
 
-impl HashLanes for Avx2 {
-    type Narrow = Narrow;
-
-    #[inline(always)]
-    fn narrow(self) -> Narrow {
-        Narrow(())
-    }
-
-    #[inline(always)]
-    fn splat_u64(self, value: u64) -> __m256i {
-        avx2!(_mm256_set1_epi64x(value as i64))
-    }
-
+impl RoundLanes for Avx2 {
     #[inline(always)]
     fn choose_u64(self, mask: __m256i, a: __m256i, b: __m256i) -> __m256i {
         avx2!(_mm256_xor_si256(b, _mm256_and_si256(mask, _mm256_xor_si256(a, b))))
@@ -96,6 +95,34 @@ impl HashLanes for Avx2 {
     #[inline(always)]
     fn pin_u64(self, a: __m256i) -> __m256i {
         avx2!(pin(a))
+    }
+}
+
+impl HashLanes for Avx2 {
+    type One = Narrow;
+    type Two = Avx2;
+    type Couple = Narrow;
+
+    const FASTER_IN_TWO: bool = false;
+
+    #[inline(always)]
+    fn one(self) -> Narrow {
+        Narrow(())
+    }
+
+    #[inline(always)]
+    fn two(self) -> Avx2 {
+        self
+    }
+
+    #[inline(always)]
+    fn couple(self) -> Narrow {
+        Narrow(())
+    }
+
+    #[inline(always)]
+    fn splat_u64(self, value: u64) -> __m256i {
+        avx2!(_mm256_set1_epi64x(value as i64))
     }
 
     #[inline(always)]
@@ -182,19 +209,89 @@ impl U64Lanes for Narrow {
     }
 }
 
-impl NarrowLanes for Narrow {
+impl RoundLanes for Narrow {
     #[inline(always)]
-    fn load_big_endian(self, from: &[u8]) -> __m128i {
-        let from = &from[..16];
-        // SAFETY: sixteen bytes are there; alignment is not needed. The token as above.
-        unsafe {
-            let order = _mm_set_epi64x(0x0809_0a0b_0c0d_0e0f, 0x0001_0203_0405_0607);
-            _mm_shuffle_epi8(_mm_loadu_si128(from.as_ptr().cast()), order)
-        }
+    fn choose_u64(self, mask: __m128i, a: __m128i, b: __m128i) -> __m128i {
+        avx2!(_mm_xor_si128(b, _mm_and_si128(mask, _mm_xor_si128(a, b))))
+    }
+
+    #[inline(always)]
+    fn majority_u64(self, a: __m128i, b: __m128i, c: __m128i) -> __m128i {
+        avx2!(_mm_xor_si128(b, _mm_and_si128(_mm_xor_si128(a, b), _mm_xor_si128(b, c))))
+    }
+
+    #[inline(always)]
+    fn pin_u64(self, a: __m128i) -> __m128i {
+        avx2!(pin_narrow(a))
+    }
+}
+
+/// Sixteen bytes as two big-endian integers.
+#[inline(always)]
+fn read_big_endian(from: &[u8]) -> __m128i {
+    let from = &from[..16];
+    // SAFETY: sixteen bytes are there; alignment is not needed. The token as above.
+    unsafe {
+        let order = _mm_set_epi64x(0x0809_0a0b_0c0d_0e0f, 0x0001_0203_0405_0607);
+        _mm_shuffle_epi8(_mm_loadu_si128(from.as_ptr().cast()), order)
+    }
+}
+
+impl PairLanes for Narrow {
+    #[inline(always)]
+    fn load_big_endian(self, blocks: &[&[u8; 128]], at: usize) -> __m128i {
+        read_big_endian(&blocks[0][at..])
+    }
+
+    #[inline(always)]
+    fn constants_u64(self, from: &[u64]) -> __m128i {
+        self.load_u64(from)
     }
 
     #[inline(always)]
     fn straddle_u64(self, a: __m128i, b: __m128i) -> __m128i {
         avx2!(_mm_alignr_epi8::<8>(b, a))
+    }
+
+    #[inline(always)]
+    fn store_in_turn(self, to: &mut [u64], v: __m128i) {
+        self.store_u64(to, v);
+    }
+}
+
+/// Two integers of each of two messages.
+#[inline(always)]
+pub(crate) fn read_two_big_endian(blocks: &[&[u8; 128]], at: usize) -> __m256i {
+    let (a, b) = (read_big_endian(&blocks[0][at..]), read_big_endian(&blocks[1][at..]));
+    avx2!(_mm256_set_m128i(b, a))
+}
+
+/// Two integers, twice.
+#[inline(always)]
+pub(crate) fn read_twice(from: &[u64]) -> __m256i {
+    let from = &from[..2];
+    // SAFETY: two integers are there; alignment is not needed. The token as above.
+    unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(from.as_ptr().cast())) }
+}
+
+impl PairLanes for Avx2 {
+    #[inline(always)]
+    fn load_big_endian(self, blocks: &[&[u8; 128]], at: usize) -> __m256i {
+        read_two_big_endian(blocks, at)
+    }
+
+    #[inline(always)]
+    fn constants_u64(self, from: &[u64]) -> __m256i {
+        read_twice(from)
+    }
+
+    #[inline(always)]
+    fn straddle_u64(self, a: __m256i, b: __m256i) -> __m256i {
+        avx2!(_mm256_alignr_epi8::<8>(b, a))
+    }
+
+    #[inline(always)]
+    fn store_in_turn(self, to: &mut [u64], v: __m256i) {
+        self.store_u64(to, avx2!(_mm256_permute4x64_epi64::<0b11_01_10_00>(v)));
     }
 }

@@ -16,7 +16,7 @@ mod bits;
 mod hash;
 mod integers;
 
-pub(crate) use hash::Narrow;
+pub(crate) use hash::{Narrow, pin_narrow, read_twice, read_two_big_endian};
 
 /// The token of a processor with AVX2.
 #[derive(Clone, Copy, Debug)]

@@ -2,10 +2,16 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::Avx512;
-use crate::avx2::Narrow;
-use crate::{HashLanes, U64Lanes};
+use crate::avx2::{Narrow, pin_narrow, read_twice, read_two_big_endian};
+use crate::{HashLanes, PairLanes, RoundLanes, U64Lanes, sealed::Sealed};
 
 const U64S: usize = 8;
+/// The ternary function of three bits' sum.
+const XOR: i32 = 0b1001_0110;
+/// That of the second of three bits where the first is one, and of the third where it is zero.
+const CHOOSE: i32 = 0b1100_1010;
+/// That of the value that at least two of three bits have.
+const MAJORITY: i32 = 0b1110_1000;
 
 #[inline(always)]
 fn read(from: &[u8]) -> __m512i {
@@ -14,7 +20,7 @@ fn read(from: &[u8]) -> __m512i {
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
-/// [`HashLanes::pin_u64`].
+/// [`RoundLanes::pin_u64`].
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn pin(mut a: __m512i) -> __m512i {
@@ -51,7 +57,6 @@ impl U64Lanes for Avx512 {
 
     #[inline(always)]
     fn xor_u64(self, a: __m512i, b: __m512i, c: __m512i) -> __m512i {
-        const XOR: i32 = 0b1001_0110;
         avx512!(_mm512_ternarylogic_epi64::<XOR>(a, b, c))
     }
 
@@ -66,35 +71,49 @@ impl U64Lanes for Avx512 {
     }
 }
 
-impl HashLanes for Avx512 {
-    type Narrow = Narrow;
-
-    #[inline(always)]
-    fn narrow(self) -> Narrow {
-        // AVX-512 includes AVX2.
-        Narrow(())
-    }
-
-    #[inline(always)]
-    fn splat_u64(self, value: u64) -> __m512i {
-        avx512!(_mm512_set1_epi64(value as i64))
-    }
-
+impl RoundLanes for Avx512 {
     #[inline(always)]
     fn choose_u64(self, mask: __m512i, a: __m512i, b: __m512i) -> __m512i {
-        const CHOOSE: i32 = 0b1100_1010;
         avx512!(_mm512_ternarylogic_epi64::<CHOOSE>(mask, a, b))
     }
 
     #[inline(always)]
     fn majority_u64(self, a: __m512i, b: __m512i, c: __m512i) -> __m512i {
-        const MAJORITY: i32 = 0b1110_1000;
         avx512!(_mm512_ternarylogic_epi64::<MAJORITY>(a, b, c))
     }
 
     #[inline(always)]
     fn pin_u64(self, a: __m512i) -> __m512i {
         avx512!(pin(a))
+    }
+}
+
+impl HashLanes for Avx512 {
+    type One = Narrow;
+    type Two = Half;
+    type Couple = Quarter;
+
+    const FASTER_IN_TWO: bool = true;
+
+    #[inline(always)]
+    fn one(self) -> Narrow {
+        // AVX-512 includes AVX2.
+        Narrow(())
+    }
+
+    #[inline(always)]
+    fn two(self) -> Half {
+        Half(())
+    }
+
+    #[inline(always)]
+    fn couple(self) -> Quarter {
+        Quarter(())
+    }
+
+    #[inline(always)]
+    fn splat_u64(self, value: u64) -> __m512i {
+        avx512!(_mm512_set1_epi64(value as i64))
     }
 
     #[inline(always)]
@@ -135,5 +154,136 @@ impl HashLanes for Avx512 {
                 self.store_u64(&mut to[(i + j) * U64S..], r[j]);
             }
         }
+    }
+}
+
+/// Vectors of 256 bits with AVX-512's instructions.
+#[derive(Clone, Copy, Debug)]
+pub struct Half(());
+
+impl Sealed for Half {}
+
+impl U64Lanes for Half {
+    type U64 = __m256i;
+
+    const U64S: usize = 4;
+
+    #[inline(always)]
+    fn load_u64(self, from: &[u64]) -> __m256i {
+        let from = &from[..4];
+        // SAFETY: four integers are there; alignment is not needed. The token as above.
+        unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store_u64(self, to: &mut [u64], v: __m256i) {
+        let to = &mut to[..4];
+        // SAFETY: as for reading.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
+    }
+
+    #[inline(always)]
+    fn add_u64(self, a: __m256i, b: __m256i) -> __m256i {
+        avx512!(_mm256_add_epi64(a, b))
+    }
+
+    #[inline(always)]
+    fn xor_u64(self, a: __m256i, b: __m256i, c: __m256i) -> __m256i {
+        avx512!(_mm256_ternarylogic_epi64::<XOR>(a, b, c))
+    }
+
+    #[inline(always)]
+    fn rotate_u64<const N: i32>(self, a: __m256i) -> __m256i {
+        avx512!(_mm256_ror_epi64::<N>(a))
+    }
+
+    #[inline(always)]
+    fn shift_u64<const N: i32>(self, a: __m256i) -> __m256i {
+        avx512!(_mm256_srlv_epi64(a, _mm256_set1_epi64x(i64::from(N))))
+    }
+}
+
+impl PairLanes for Half {
+    #[inline(always)]
+    fn load_big_endian(self, blocks: &[&[u8; 128]], at: usize) -> __m256i {
+        read_two_big_endian(blocks, at)
+    }
+
+    #[inline(always)]
+    fn constants_u64(self, from: &[u64]) -> __m256i {
+        read_twice(from)
+    }
+
+    #[inline(always)]
+    fn straddle_u64(self, a: __m256i, b: __m256i) -> __m256i {
+        avx512!(_mm256_alignr_epi8::<8>(b, a))
+    }
+
+    #[inline(always)]
+    fn store_in_turn(self, to: &mut [u64], v: __m256i) {
+        self.store_u64(to, avx512!(_mm256_permute4x64_epi64::<0b11_01_10_00>(v)));
+    }
+}
+
+/// Vectors of 128 bits with AVX-512's instructions.
+#[derive(Clone, Copy, Debug)]
+pub struct Quarter(());
+
+impl Sealed for Quarter {}
+
+impl U64Lanes for Quarter {
+    type U64 = __m128i;
+
+    const U64S: usize = 2;
+
+    #[inline(always)]
+    fn load_u64(self, from: &[u64]) -> __m128i {
+        let from = &from[..2];
+        // SAFETY: two integers are there; alignment is not needed. The token as above.
+        unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store_u64(self, to: &mut [u64], v: __m128i) {
+        let to = &mut to[..2];
+        // SAFETY: as for reading.
+        unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), v) }
+    }
+
+    #[inline(always)]
+    fn add_u64(self, a: __m128i, b: __m128i) -> __m128i {
+        avx512!(_mm_add_epi64(a, b))
+    }
+
+    #[inline(always)]
+    fn xor_u64(self, a: __m128i, b: __m128i, c: __m128i) -> __m128i {
+        avx512!(_mm_ternarylogic_epi64::<XOR>(a, b, c))
+    }
+
+    #[inline(always)]
+    fn rotate_u64<const N: i32>(self, a: __m128i) -> __m128i {
+        avx512!(_mm_ror_epi64::<N>(a))
+    }
+
+    #[inline(always)]
+    fn shift_u64<const N: i32>(self, a: __m128i) -> __m128i {
+        avx512!(_mm_srlv_epi64(a, _mm_set1_epi64x(i64::from(N))))
+    }
+}
+
+impl RoundLanes for Quarter {
+    #[inline(always)]
+    fn choose_u64(self, mask: __m128i, a: __m128i, b: __m128i) -> __m128i {
+        avx512!(_mm_ternarylogic_epi64::<CHOOSE>(mask, a, b))
+    }
+
+    #[inline(always)]
+    fn majority_u64(self, a: __m128i, b: __m128i, c: __m128i) -> __m128i {
+        avx512!(_mm_ternarylogic_epi64::<MAJORITY>(a, b, c))
+    }
+
+    #[inline(always)]
+    fn pin_u64(self, a: __m128i) -> __m128i {
+        avx512!(pin_narrow(a))
     }
 }

@@ -1,5 +1,5 @@
 use super::Portable;
-use crate::{HashLanes, NarrowLanes, U64Lanes, sealed::Sealed};
+use crate::{HashLanes, PairLanes, RoundLanes, U64Lanes, sealed::Sealed};
 
 impl U64Lanes for Portable {
     type U64 = u64;
@@ -37,19 +37,7 @@ impl U64Lanes for Portable {
     }
 }
 
-impl HashLanes for Portable {
-    type Narrow = PortableNarrow;
-
-    #[inline(always)]
-    fn narrow(self) -> PortableNarrow {
-        PortableNarrow
-    }
-
-    #[inline(always)]
-    fn splat_u64(self, value: u64) -> u64 {
-        value
-    }
-
+impl RoundLanes for Portable {
     #[inline(always)]
     fn choose_u64(self, mask: u64, a: u64, b: u64) -> u64 {
         b ^ (mask & (a ^ b))
@@ -64,6 +52,34 @@ impl HashLanes for Portable {
     fn pin_u64(self, a: u64) -> u64 {
         crate::scalar(a)
     }
+}
+
+impl HashLanes for Portable {
+    type One = Pairs<2>;
+    type Two = Pairs<4>;
+    type Couple = Pairs<2>;
+
+    const FASTER_IN_TWO: bool = false;
+
+    #[inline(always)]
+    fn one(self) -> Pairs<2> {
+        Pairs
+    }
+
+    #[inline(always)]
+    fn two(self) -> Pairs<4> {
+        Pairs
+    }
+
+    #[inline(always)]
+    fn couple(self) -> Pairs<2> {
+        Pairs
+    }
+
+    #[inline(always)]
+    fn splat_u64(self, value: u64) -> u64 {
+        value
+    }
 
     #[inline(always)]
     fn transpose_blocks(self, blocks: &[&[u8; 128]], to: &mut [u64]) {
@@ -74,57 +90,116 @@ impl HashLanes for Portable {
     }
 }
 
-/// Narrow vectors in plain Rust.
+/// Vectors of `N` integers in plain Rust.
 #[derive(Clone, Copy, Debug)]
-pub struct PortableNarrow;
+pub struct Pairs<const N: usize>;
 
-impl Sealed for PortableNarrow {}
+impl<const N: usize> Sealed for Pairs<N> {}
 
-impl U64Lanes for PortableNarrow {
-    type U64 = [u64; 2];
+impl<const N: usize> U64Lanes for Pairs<N> {
+    type U64 = [u64; N];
 
-    const U64S: usize = 2;
+    const U64S: usize = N;
 
     #[inline(always)]
-    fn load_u64(self, from: &[u64]) -> [u64; 2] {
-        [from[0], from[1]]
+    fn load_u64(self, from: &[u64]) -> [u64; N] {
+        *from.first_chunk().unwrap()
     }
 
     #[inline(always)]
-    fn store_u64(self, to: &mut [u64], v: [u64; 2]) {
-        to[..2].copy_from_slice(&v);
+    fn store_u64(self, to: &mut [u64], v: [u64; N]) {
+        to[..N].copy_from_slice(&v);
     }
 
     #[inline(always)]
-    fn add_u64(self, a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
-        [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1])]
+    fn add_u64(self, mut a: [u64; N], b: [u64; N]) -> [u64; N] {
+        for i in 0..N {
+            a[i] = a[i].wrapping_add(b[i]);
+        }
+        a
     }
 
     #[inline(always)]
-    fn xor_u64(self, a: [u64; 2], b: [u64; 2], c: [u64; 2]) -> [u64; 2] {
-        [a[0] ^ b[0] ^ c[0], a[1] ^ b[1] ^ c[1]]
+    fn xor_u64(self, mut a: [u64; N], b: [u64; N], c: [u64; N]) -> [u64; N] {
+        for i in 0..N {
+            a[i] ^= b[i] ^ c[i];
+        }
+        a
     }
 
     #[inline(always)]
-    fn rotate_u64<const N: i32>(self, a: [u64; 2]) -> [u64; 2] {
-        [a[0].rotate_right(N as u32), a[1].rotate_right(N as u32)]
+    fn rotate_u64<const BITS: i32>(self, mut a: [u64; N]) -> [u64; N] {
+        for i in 0..N {
+            a[i] = a[i].rotate_right(BITS as u32);
+        }
+        a
     }
 
     #[inline(always)]
-    fn shift_u64<const N: i32>(self, a: [u64; 2]) -> [u64; 2] {
-        [a[0] >> N, a[1] >> N]
+    fn shift_u64<const BITS: i32>(self, mut a: [u64; N]) -> [u64; N] {
+        for i in 0..N {
+            a[i] >>= BITS;
+        }
+        a
     }
 }
 
-impl NarrowLanes for PortableNarrow {
+impl<const N: usize> PairLanes for Pairs<N> {
     #[inline(always)]
-    fn load_big_endian(self, from: &[u8]) -> [u64; 2] {
-        let (words, _) = from.as_chunks();
-        [u64::from_be_bytes(words[0]), u64::from_be_bytes(words[1])]
+    fn load_big_endian(self, blocks: &[&[u8; 128]], at: usize) -> [u64; N] {
+        let mut words = [0; N];
+        for i in 0..N {
+            let bytes = &blocks[i / 2][at + 8 * (i % 2)..];
+            words[i] = u64::from_be_bytes(*bytes.first_chunk().unwrap());
+        }
+        words
     }
 
     #[inline(always)]
-    fn straddle_u64(self, a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
-        [a[1], b[0]]
+    fn constants_u64(self, from: &[u64]) -> [u64; N] {
+        let mut words = [0; N];
+        for i in 0..N {
+            words[i] = from[i % 2];
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn straddle_u64(self, a: [u64; N], b: [u64; N]) -> [u64; N] {
+        let mut words = [0; N];
+        for i in 0..N {
+            words[i] = if i % 2 == 0 { a[i + 1] } else { b[i - 1] };
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn store_in_turn(self, to: &mut [u64], v: [u64; N]) {
+        for i in 0..N {
+            to[i % 2 * (N / 2) + i / 2] = v[i];
+        }
+    }
+}
+
+impl<const N: usize> RoundLanes for Pairs<N> {
+    #[inline(always)]
+    fn choose_u64(self, mask: [u64; N], mut a: [u64; N], b: [u64; N]) -> [u64; N] {
+        for i in 0..N {
+            a[i] = b[i] ^ (mask[i] & (a[i] ^ b[i]));
+        }
+        a
+    }
+
+    #[inline(always)]
+    fn majority_u64(self, mut a: [u64; N], b: [u64; N], c: [u64; N]) -> [u64; N] {
+        for i in 0..N {
+            a[i] = b[i] ^ ((a[i] ^ b[i]) & (b[i] ^ c[i]));
+        }
+        a
+    }
+
+    #[inline(always)]
+    fn pin_u64(self, a: [u64; N]) -> [u64; N] {
+        a
     }
 }
