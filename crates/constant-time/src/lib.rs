@@ -1,3 +1,81 @@
-//! Checks that secrets do not steer the code.
+//! Checks that secrets do not steer the code, where valgrind cannot look: AVX-512.
+//!
+//! **In a program that runs** ([`trace`]): each operation goes the same way and touches the same addresses whatever the secrets.
+//!
+//! **In the object code** ([`check`]), in kernels, instruction by instruction. Values are followed through general registers,
+//! flags and the stack. Data is what comes from vectors, masks, and memory that arguments point to; public are constants,
+//! arguments, pointers and lengths, and what lies beside pointers in memory. Then
+//!
+//! - no conditional jump is on data, but between going on and a panic;
+//! - no address is computed from data, and none comes from a vector;
+//! - no division is of data, and no other instruction's time depends on it;
+//! - nothing is jumped to or called through a register or a table, and nothing is called but `memcpy`, `memmove` and `memset` for
+//!   public lengths, and what panics.
+//!
+//! Not every value can be followed: a place on the stack may be written through a pointer, and a 64-bit word from memory may be a
+//! pointer. What depends on those is listed, not found; the traces see it. What else is public is in [`PUBLIC_FLAGS`].
 
 #![forbid(unsafe_code)]
+
+mod flow;
+mod function;
+mod image;
+mod instructions;
+mod learnt;
+mod operand;
+mod state;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod trace;
+mod value;
+
+pub use function::{Finding, Jump, Origin, Report};
+pub use image::{Function, Image};
+
+/// Lanes that the check knows.
+pub const LANES: [&str; 2] = ["avx2", "avx512"];
+
+/// The kernel that is not one of [`lanes::Lanes`].
+const CIPHER: &str = "lanes::cipher::fill";
+
+/// What is declared public beyond arguments, and why: kernels whose single bytes in memory are flags.
+pub const PUBLIC_FLAGS: [(&str, &str); 2] = [
+    (
+        "sntrup::recip::large::Divide<",
+        "which terms of its products are raised by x: the same for all keys",
+    ),
+    ("sntrup::recip::large::node::Merge<", "the same of its products"),
+];
+
+/// Checks all kernels of an object, and that AVX-512 is in kernels only.
+pub fn check(image: &Image) -> Vec<Report> {
+    let reports = image.functions().filter_map(|function| {
+        if is_kernel(&function.name) {
+            Some(function::check(image, function, flags_are_public(&function.name)))
+        } else if is_ours(&function.name) && function::uses_avx512(function) {
+            Some(Report::outside_of_kernels(function))
+        } else {
+            None
+        }
+    });
+    reports.collect()
+}
+
+/// Whether a function of this name is a kernel: the boundary of its lanes, with all that is inlined into it.
+pub fn is_kernel(name: &str) -> bool {
+    if name == CIPHER {
+        return true;
+    }
+    LANES.iter().any(|lanes| {
+        let rest = name.strip_prefix("lanes::").and_then(|name| name.strip_prefix(lanes));
+        let rest = rest.and_then(|rest| rest.strip_prefix("::run"));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::<"))
+    })
+}
+
+fn flags_are_public(name: &str) -> bool {
+    PUBLIC_FLAGS.iter().any(|(kernel, _)| name.contains(kernel))
+}
+
+fn is_ours(name: &str) -> bool {
+    ["sntrup::", "lanes::"].iter().any(|path| name.trim_start_matches('<').starts_with(path))
+}

@@ -1,0 +1,270 @@
+//! Does one operation between two marks, with secrets of the given number, for whoever traces it.
+//! Usage: `traced SET OPERATION SECRET`, or `traced leak HOW SECRET`.
+
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let done = constant_time::trace::offer().and_then(|()| operations::run(&arguments));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("traced: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn main() -> ExitCode {
+    eprintln!("traced: programs are traced on Linux and x86-64 only");
+    ExitCode::from(2)
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod operations {
+    use std::fmt::Display;
+    use std::hint::black_box;
+
+    use constant_time::trace::mark;
+    use lanes::{Kernel, Lanes};
+    use rand_core::{Infallible, TryCryptoRng, TryRng};
+    use reference::drbg::Drbg;
+    use sntrup::{
+        Backend, Ciphertext, KeyPair, ParameterSet, PreparedEncapsulation, SecretKey, SharedSecret,
+        Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
+    };
+
+    /// Keys in a batch: one first, one last, one between.
+    const BATCH: usize = 3;
+
+    /// Bytes drawn beforehand, so that what is traced is the operation and not the generator.
+    struct Drawn {
+        bytes: Vec<u8>,
+        used: usize,
+    }
+
+    impl Drawn {
+        fn new(secret: u8) -> Self {
+            const ENOUGH: usize = 1 << 17;
+            let mut bytes = vec![0; ENOUGH];
+            Drbg::new(&[secret; 48]).fill(&mut bytes);
+            Drawn { bytes, used: 0 }
+        }
+    }
+
+    impl TryRng for Drawn {
+        type Error = Infallible;
+
+        fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+            let mut bytes = [0; 4];
+            self.try_fill_bytes(&mut bytes)?;
+            Ok(u32::from_le_bytes(bytes))
+        }
+
+        fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+            let mut bytes = [0; 8];
+            self.try_fill_bytes(&mut bytes)?;
+            Ok(u64::from_le_bytes(bytes))
+        }
+
+        fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+            let end = self.used + bytes.len();
+            bytes.copy_from_slice(&self.bytes[self.used..end]);
+            self.used = end;
+            Ok(())
+        }
+    }
+
+    impl TryCryptoRng for Drawn {}
+
+    /// The operation between the marks.
+    fn between_marks<T>(operation: impl FnOnce() -> T) -> T {
+        mark();
+        let made = black_box(operation());
+        mark();
+        made
+    }
+
+    /// A key of the secret's number, a ciphertext for it, and its secret.
+    struct Sent<P: ParameterSet> {
+        key: SecretKey<P>,
+        ciphertext: Ciphertext<P>,
+        secret: SharedSecret,
+        is_made: bool,
+    }
+
+    impl<P: ParameterSet> Sent<P> {
+        /// The ciphertext is one made for the key, or what an attacker makes of that.
+        fn new(backend: Backend, number: u8, ciphertext: &str) -> Result<Self, String> {
+            let random = &mut Drawn::new(number);
+            let pair = KeyPair::<P>::generate(backend, random).map_err(wrong)?;
+            let (public, key) = pair.into_parts();
+            let (made, secret) = public.encapsulate(backend, random).map_err(wrong)?;
+            let mut bytes = made.as_bytes().to_vec();
+            // Words of one length: arguments lie on the stack.
+            match ciphertext {
+                "made" => {}
+                // Wrong in Rounded, wrong in the confirmation, and all of it drawn.
+                "bent" => bytes[0] ^= 1,
+                "fake" => bytes[P::ROUNDED_BYTES] ^= 1,
+                "wild" => {
+                    let Ok(()) = random.try_fill_bytes(&mut bytes);
+                }
+                _ => return Err(format!("unknown ciphertext '{ciphertext}'")),
+            }
+            let is_made = ciphertext == "made";
+            let ciphertext = Ciphertext::from_bytes(&bytes).map_err(wrong)?;
+            Ok(Sent { key, ciphertext, secret, is_made })
+        }
+
+        /// What was traced must have been right.
+        fn check(&self, decapsulated: &SharedSecret) -> Result<(), String> {
+            if (decapsulated.as_bytes() == self.secret.as_bytes()) == self.is_made {
+                return Ok(());
+            }
+            Err("the wrong secret was decapsulated".into())
+        }
+    }
+
+    fn wrong(error: impl Display) -> String {
+        error.to_string()
+    }
+
+    fn operation<P: ParameterSet>(name: &str, secret: u8) -> Result<(), String> {
+        let backend = Backend::named("avx512").map_err(wrong)?;
+        let random = &mut Drawn::new(secret);
+        let (name, ciphertext) = name.split_once(':').unwrap_or((name, "made"));
+        match name {
+            "generate" => {
+                between_marks(|| KeyPair::<P>::generate(backend, random)).map_err(wrong)?;
+            }
+            "generate-batch" => {
+                between_marks(|| KeyPair::<P>::generate_batch(backend, BATCH, random))
+                    .map_err(wrong)?;
+            }
+            "prepare-batch" => {
+                between_marks(|| {
+                    PreparedEncapsulation::<P>::generate_batch(backend, BATCH, random)
+                })
+                .map_err(wrong)?;
+            }
+            "encapsulate" => {
+                // The receiver's key is public, and the same for all secrets.
+                let public = Sent::<P>::new(backend, 0, "made")?.key.public_key();
+                between_marks(|| public.encapsulate(backend, random)).map_err(wrong)?;
+            }
+            "read" => {
+                let key = Sent::<P>::new(backend, secret, "made")?.key;
+                between_marks(|| {
+                    SecretKey::<P>::from_bytes(key.as_bytes()).and_then(|key| key.check(backend))
+                })
+                .map_err(wrong)?;
+            }
+            "decapsulate" => {
+                let sent = Sent::<P>::new(backend, secret, ciphertext)?;
+                sent.check(&between_marks(|| sent.key.decapsulate(backend, &sent.ciphertext)))?;
+            }
+            "expand" => {
+                let sent = Sent::<P>::new(backend, secret, ciphertext)?;
+                let expanded = between_marks(|| sent.key.expand(backend));
+                sent.check(&expanded.decapsulate(&sent.ciphertext))?;
+            }
+            "decapsulate-expanded" => {
+                let sent = Sent::<P>::new(backend, secret, ciphertext)?;
+                let expanded = sent.key.expand(backend);
+                sent.check(&between_marks(|| expanded.decapsulate(&sent.ciphertext)))?;
+            }
+            _ => return Err(format!("unknown operation '{name}'")),
+        }
+        Ok(())
+    }
+
+    const WORDS: usize = 64;
+
+    /// What a kernel must not do with its words.
+    struct Leak<'a> {
+        words: &'a mut [i16; WORDS],
+        table: &'a [i16; 256],
+        how: How,
+    }
+
+    #[derive(Clone, Copy)]
+    enum How {
+        /// Nothing: the same for all secrets.
+        None,
+        Branch,
+        Index,
+        Division,
+        Trips,
+    }
+
+    impl<L: Lanes<Word = i16>> Kernel<L> for Leak<'_> {
+        type Output = i16;
+
+        #[inline(always)]
+        fn run(self, lanes: L) -> i16 {
+            let words = self.words;
+            for i in (0..WORDS).step_by(L::WORDS) {
+                let x = lanes.load(&words[i..]);
+                lanes.store(&mut words[i..], lanes.add(x, x));
+            }
+            let word = words[3];
+            match self.how {
+                How::None => word,
+                How::Branch if word > 0 => black_box(1),
+                How::Branch => black_box(2) + black_box(3),
+                How::Index => self.table[usize::from(word as u8)],
+                How::Division => words[4] / (word | 1),
+                How::Trips => {
+                    let (mut word, mut trips) = (word as u16 | 1 << 15, 0);
+                    while black_box(word) & 1 == 0 {
+                        word >>= 1;
+                        trips += 1;
+                    }
+                    trips
+                }
+            }
+        }
+    }
+
+    fn leak(how: &str, secret: u8) -> Result<(), String> {
+        let how = match how {
+            "nothing" => How::None,
+            "branch" => How::Branch,
+            "index" => How::Index,
+            "division" => How::Division,
+            "trips" => How::Trips,
+            _ => return Err(format!("unknown leak '{how}'")),
+        };
+        // Doubled by the kernel: 0x4000 is negative then.
+        let word = [0x0010, 0x4040, 0x2300][usize::from(secret) % 3];
+        let (mut words, table) = ([word; WORDS], [7; 256]);
+        let leak = Leak { words: black_box(&mut words), table: black_box(&table), how };
+        let Backend::Avx512(lanes) = Backend::named("avx512").map_err(wrong)? else {
+            return Err("no lanes of AVX-512".into());
+        };
+        between_marks(|| lanes.run(leak));
+        Ok(())
+    }
+
+    pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+        let [set, name, secret] = arguments else {
+            return Err("usage: traced SET OPERATION SECRET | leak HOW SECRET".into());
+        };
+        let secret = secret.parse().map_err(|_| format!("'{secret}' is no number below 256"))?;
+        match set.as_str() {
+            "leak" => leak(name, secret),
+            "sntrup653" => operation::<Sntrup653>(name, secret),
+            "sntrup761" => operation::<Sntrup761>(name, secret),
+            "sntrup857" => operation::<Sntrup857>(name, secret),
+            "sntrup953" => operation::<Sntrup953>(name, secret),
+            "sntrup1013" => operation::<Sntrup1013>(name, secret),
+            "sntrup1277" => operation::<Sntrup1277>(name, secret),
+            _ => Err(format!("unknown parameter set '{set}'")),
+        }
+    }
+}

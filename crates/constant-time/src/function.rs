@@ -1,0 +1,303 @@
+//! A function's control flow: every instruction that can be reached, with what is known when it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
+
+pub use crate::flow::Origin;
+use crate::flow::{Event, Machine, Next};
+use crate::image::{Function, Image};
+use crate::learnt::Learnt;
+use crate::operand::is_avx512;
+use crate::state::State;
+
+/// A conditional jump.
+#[derive(Clone, Debug)]
+pub struct Jump {
+    /// Its address.
+    pub address: u64,
+    /// The instruction.
+    pub text: String,
+    /// What decides.
+    pub origin: Origin,
+    /// Whether one of its two ways leads to a panic only.
+    pub guards_a_panic: bool,
+}
+
+/// What must not be in a kernel.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Where it is.
+    pub address: u64,
+    /// The instruction.
+    pub text: String,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// What the check says of a function.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The function's name.
+    pub name: String,
+    /// Its address.
+    pub address: u64,
+    /// Instructions that can be reached.
+    pub instructions: usize,
+    /// Those that only unwinding reaches.
+    pub unreached: usize,
+    /// Conditional jumps, with nothing wrong.
+    pub jumps: Vec<Jump>,
+    /// Accesses to memory at what this check does not follow.
+    pub unknown_addresses: usize,
+    /// Divisions of public numbers.
+    pub divisions: usize,
+    /// Calls of functions that do not return.
+    pub panics: usize,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    fn new(function: &Function) -> Self {
+        Report {
+            name: function.name.clone(),
+            address: function.address,
+            instructions: 0,
+            unreached: 0,
+            jumps: Vec::new(),
+            unknown_addresses: 0,
+            divisions: 0,
+            panics: 0,
+            findings: Vec::new(),
+        }
+    }
+
+    /// Of a function with instructions of AVX-512 that is not checked.
+    pub(crate) fn outside_of_kernels(function: &Function) -> Self {
+        let mut report = Self::new(function);
+        let (address, text) = (function.address, String::new());
+        let what = "AVX-512 outside of a kernel".into();
+        report.findings.push(Finding { address, text, what });
+        report
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { name, address, instructions, unreached, jumps, divisions, panics, .. } = self;
+        writeln!(
+            f,
+            "{address:x} {name}: {instructions} instructions, {} conditional jumps, {divisions} divisions of public numbers, \
+             {panics} panics, {unreached} for unwinding, {} addresses that are not followed",
+            jumps.len(),
+            self.unknown_addresses
+        )?;
+        for jump in jumps {
+            let what = match jump.origin {
+                _ if jump.guards_a_panic => "or panics",
+                Origin::Public => "on counters, pointers and lengths",
+                Origin::Unknown | Origin::Data => "on what is not followed",
+            };
+            writeln!(f, "  {:x} {}: {what}", jump.address, jump.text)?;
+        }
+        for finding in &self.findings {
+            writeln!(f, "  {:x} {}: FOUND: {}", finding.address, finding.text, finding.what)?;
+        }
+        Ok(())
+    }
+}
+
+/// The instructions of a function.
+pub(crate) fn decode(function: &Function) -> Vec<Instruction> {
+    Decoder::with_ip(64, &function.code, function.address, DecoderOptions::NONE)
+        .into_iter()
+        .collect()
+}
+
+/// Whether a function has instructions of AVX-512.
+pub(crate) fn uses_avx512(function: &Function) -> bool {
+    decode(function).iter().any(is_avx512)
+}
+
+/// Walks over a function after which nothing more is learnt.
+const MOST_WALKS: usize = 20;
+
+struct Block {
+    /// Index of the first instruction, and of the one after the last.
+    first: usize,
+    end: usize,
+}
+
+/// Checks a function of an object.
+pub(crate) fn check(image: &Image, function: &Function, flags_are_public: bool) -> Report {
+    let code = decode(function);
+    let end = function.address + function.code.len() as u64;
+    let blocks = blocks(&code, function.address, end);
+    let mut machine = Machine::new(image, function, flags_are_public);
+    for walk in 1.. {
+        let before = machine.learnt.clone();
+        machine.learnt.next_walk();
+        let pass = Pass::run(&mut machine, &code, &blocks);
+        if machine.learnt == before || walk == MOST_WALKS {
+            return pass.report(function, &code, &blocks, &machine.learnt);
+        }
+    }
+    unreachable!("the last walk returns")
+}
+
+/// The blocks of straight code, by address.
+fn blocks(code: &[Instruction], start: u64, end: u64) -> BTreeMap<u64, Block> {
+    let mut leaders = BTreeSet::from([start]);
+    for instruction in code {
+        let target = instruction.near_branch_target();
+        if target != 0 {
+            if (start..end).contains(&target) {
+                leaders.insert(target);
+            }
+            leaders.insert(instruction.next_ip());
+        }
+    }
+    let mut blocks: BTreeMap<u64, Block> = BTreeMap::new();
+    let mut first = 0;
+    for index in 0..code.len() {
+        if index + 1 == code.len() || leaders.contains(&code[index].next_ip()) {
+            blocks.insert(code[first].ip(), Block { first, end: index + 1 });
+            first = index + 1;
+        }
+    }
+    blocks
+}
+
+/// One walk over all that can be reached, until nothing more is learnt about any block's start.
+struct Pass {
+    /// What was said of each instruction.
+    events: BTreeMap<u64, BTreeSet<Event>>,
+    /// Where each block leads.
+    successors: BTreeMap<u64, Vec<u64>>,
+}
+
+impl Pass {
+    fn run<'i>(
+        machine: &mut Machine<'i>,
+        code: &[Instruction],
+        blocks: &BTreeMap<u64, Block>,
+    ) -> Pass {
+        let mut pass = Pass { events: BTreeMap::new(), successors: BTreeMap::new() };
+        let Some((&start, _)) = blocks.first_key_value() else { return pass };
+        let mut states: BTreeMap<u64, State<'i>> = BTreeMap::from([(start, State::entry())]);
+        let mut waiting = BTreeSet::from([start]);
+        while let Some(at) = waiting.pop_first() {
+            let (Some(block), Some(state)) = (blocks.get(&at), states.get(&at)) else { continue };
+            let mut state = state.clone();
+            state.forget(|offset, bytes| machine.learnt.is_lost(offset, bytes));
+            let mut successors = Vec::new();
+            for instruction in &code[block.first..block.end] {
+                machine.events.clear();
+                let next = machine.step(&mut state, instruction);
+                pass.events.insert(instruction.ip(), machine.events.drain(..).collect());
+                match next {
+                    Next::Through if instruction.ip() == code[block.end - 1].ip() => {
+                        successors = vec![instruction.next_ip()];
+                    }
+                    Next::Through => {}
+                    Next::Jump { to, or_through } => {
+                        successors = vec![to];
+                        successors.extend(or_through.then_some(instruction.next_ip()));
+                    }
+                    Next::Ends => {
+                        successors = Vec::new();
+                        break;
+                    }
+                }
+            }
+            for &to in &successors {
+                let mut escape = |value| machine.learnt.escape(value);
+                let changed = match states.get_mut(&to) {
+                    None => {
+                        states.insert(to, state.clone());
+                        true
+                    }
+                    Some(known) => {
+                        let before = known.clone();
+                        known.merge(&state, &mut escape);
+                        *known != before
+                    }
+                };
+                if changed {
+                    waiting.insert(to);
+                }
+            }
+            pass.successors.insert(at, successors);
+        }
+        pass
+    }
+
+    /// Blocks that lead to calls that do not return, and to nothing else.
+    fn dead_ends(
+        &self,
+        code: &[Instruction],
+        blocks: &BTreeMap<u64, Block>,
+        learnt: &Learnt,
+    ) -> BTreeSet<u64> {
+        let mut dead = BTreeSet::new();
+        loop {
+            let before = dead.len();
+            for (&at, successors) in &self.successors {
+                let Some(block) = blocks.get(&at) else { continue };
+                let panics = code[block.first..block.end].iter().any(|instruction| {
+                    learnt.calls.get(&instruction.ip()).is_some_and(|(_, returns)| !returns)
+                });
+                if panics
+                    || (!successors.is_empty() && successors.iter().all(|to| dead.contains(to)))
+                {
+                    dead.insert(at);
+                }
+            }
+            if dead.len() == before {
+                return dead;
+            }
+        }
+    }
+
+    fn report(
+        &self,
+        function: &Function,
+        code: &[Instruction],
+        blocks: &BTreeMap<u64, Block>,
+        learnt: &Learnt,
+    ) -> Report {
+        let mut report = Report::new(function);
+        report.instructions = self.events.len();
+        report.unreached = code.len() - self.events.len();
+        report.panics = learnt.calls.values().filter(|(_, returns)| !returns).count();
+        let dead = self.dead_ends(code, blocks, learnt);
+        let mut formatter = IntelFormatter::new();
+        for instruction in code {
+            let address = instruction.ip();
+            for event in self.events.get(&address).into_iter().flatten() {
+                let mut text = String::new();
+                formatter.format(instruction, &mut text);
+                let finding =
+                    |what: &str| Finding { address, text: text.clone(), what: what.into() };
+                match event {
+                    Event::Address => report.unknown_addresses += 1,
+                    Event::Jump(origin) => {
+                        let ways = [instruction.near_branch_target(), instruction.next_ip()];
+                        let guards_a_panic = ways.iter().any(|way| dead.contains(way));
+                        if *origin != Origin::Data || guards_a_panic {
+                            let origin = *origin;
+                            report.jumps.push(Jump { address, text, origin, guards_a_panic });
+                        } else {
+                            report.findings.push(finding("jumps on what is not public"));
+                        }
+                    }
+                    Event::Division => report.divisions += 1,
+                    Event::Finding(what) => report.findings.push(finding(what)),
+                }
+            }
+        }
+        report
+    }
+}

@@ -1,0 +1,36 @@
+//! Which instructions take a time that depends on what they work on.
+
+use iced_x86::{Instruction, Mnemonic, OpKind};
+
+/// Whether an instruction is an integer division.
+pub(crate) fn divides(instruction: &Instruction) -> bool {
+    matches!(instruction.mnemonic(), Mnemonic::Div | Mnemonic::Idiv)
+}
+
+/// Why an instruction must not be where there are secrets, whatever it works on.
+pub(crate) fn unfit(instruction: &Instruction) -> Option<&'static str> {
+    let mnemonic = instruction.mnemonic();
+    let name = format!("{mnemonic:?}").to_ascii_lowercase();
+    let in_memory = (0..instruction.op_count()).any(|n| instruction.op_kind(n) == OpKind::Memory);
+    if !divides(instruction) && (name.contains("div") || name.contains("sqrt")) {
+        return Some("divides or takes a root: slower for some numbers");
+    }
+    if instruction.is_vsib() {
+        return Some("addresses from a vector");
+    }
+    if in_memory && (name.contains("compress") || name.contains("expand")) {
+        return Some("touches memory as far as a mask says");
+    }
+    None
+}
+
+/// Whether an operand is a constant of the code.
+pub(crate) fn is_immediate(kind: OpKind) -> bool {
+    use OpKind::{
+        Immediate8, Immediate8to32, Immediate8to64, Immediate32, Immediate32to64, Immediate64,
+    };
+    matches!(
+        kind,
+        Immediate8 | Immediate8to32 | Immediate8to64 | Immediate32 | Immediate32to64 | Immediate64
+    )
+}

@@ -1,0 +1,208 @@
+//! What is learnt about a function as a whole: which words are pointers, and where it has arrays on the stack.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::value::{Value, Word};
+
+/// What was learnt about a function as a whole; each pass over it starts from what the last one learnt.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Learnt {
+    words: Vec<Word>,
+    /// Words through which memory was read or written.
+    pointers: BTreeSet<usize>,
+    /// Words that point to memory with pointers in it.
+    holders: BTreeSet<usize>,
+    /// Places on the stack whose address is taken, or from which on it is computed.
+    taken: BTreeSet<i64>,
+    /// Arrays on the stack or parts of them, start and end: what vectors are stored to, or is filled or copied by a call.
+    arrays: BTreeMap<i64, i64>,
+    /// What of the stack may be written through addresses.
+    lost: Vec<(i64, i64)>,
+    /// Where the stack ends, with what may be used beyond its pointer.
+    bottom: i64,
+    /// What stores to places on the stack leave there: their size, and whether it is public. As of the last walk, and of this one.
+    stored: [BTreeMap<i64, (usize, bool)>; 2],
+    /// Least places of stores of what is not public to a place that is not known. As of the last walk, and of this one.
+    spoilt: [BTreeSet<i64>; 2],
+    /// Walks, as far as they matter.
+    walks: u8,
+    /// Start and name of callees that do not return, and that do.
+    pub(crate) calls: BTreeMap<u64, (String, bool)>,
+}
+
+impl Learnt {
+    pub(crate) fn new() -> Self {
+        Learnt {
+            words: (0..16).map(Word::Argument).collect(),
+            pointers: BTreeSet::new(),
+            holders: BTreeSet::new(),
+            taken: BTreeSet::new(),
+            arrays: BTreeMap::new(),
+            lost: Vec::new(),
+            bottom: 0,
+            walks: 0,
+            stored: Default::default(),
+            spoilt: Default::default(),
+            calls: BTreeMap::new(),
+        }
+    }
+
+    fn word(&mut self, word: Word) -> usize {
+        self.words.iter().position(|known| *known == word).unwrap_or_else(|| {
+            self.words.push(word);
+            self.words.len() - 1
+        })
+    }
+
+    /// Memory is reached through this value: it is a pointer, or a pointer and an offset.
+    pub(crate) fn reaches_through(&mut self, value: Value<'_>) {
+        if let Some(word) = value.pointer()
+            && self.pointers.insert(word)
+            && let Some(Word::At(base, _) | Word::Among(base, _)) = self.words.get(word)
+        {
+            self.holders.insert(*base);
+        }
+    }
+
+    /// Whether this word points to memory with pointers in it: to somebody's arguments, not to data.
+    pub(crate) fn holds_pointers(&self, word: usize) -> bool {
+        self.holders.contains(&word)
+    }
+
+    fn is_pointer(&self, word: Word) -> bool {
+        let number = self.words.iter().position(|known| *known == word);
+        number.is_some_and(|number| self.pointers.contains(&number))
+    }
+
+    /// What is known of a word in memory. What memory is reached through is a pointer, and what lies beside a pointer are pointers
+    /// and lengths; on the stack, where there may be anything, that is the next word on either side.
+    pub(crate) fn load<'a>(&mut self, word: Word) -> Value<'a> {
+        let public = match word {
+            Word::Argument(_) => true,
+            Word::At(base, _) | Word::Among(base, _) => self.holders.contains(&base),
+            Word::OnStack(place) => [place - 8, place, place + 8]
+                .map(Word::OnStack)
+                .iter()
+                .any(|&word| self.is_pointer(word)),
+        };
+        let number = self.word(word);
+        if public { Value::Pointer(number, Some(0)) } else { Value::Loaded(Some(number), Some(0)) }
+    }
+
+    /// A stack address is no longer known for what it is.
+    pub(crate) fn escape(&mut self, value: Value<'_>) {
+        if let Some(place) = value.place_on_stack()
+            && self.taken.insert(place)
+        {
+            self.find_lost();
+        }
+    }
+
+    /// Another walk begins.
+    pub(crate) fn next_walk(&mut self) {
+        self.walks = (self.walks + 1).min(2);
+        self.stored.swap(0, 1);
+        self.stored[1].clear();
+        self.spoilt.swap(0, 1);
+        self.spoilt[1].clear();
+    }
+
+    /// Something is stored at a place on the stack, or from there on.
+    pub(crate) fn store(&mut self, at: Value<'_>, bytes: usize, public: bool) {
+        match at {
+            Value::Stack(place) => {
+                let stored = self.stored[1].entry(place).or_insert((bytes, public));
+                *stored = (stored.0.max(bytes), stored.1 && public);
+            }
+            Value::Frame(place) if !public => {
+                self.spoilt[1].insert(place);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether all that is stored from a place on the stack on is public, as far as stores follow upon each other.
+    pub(crate) fn is_public_from(&self, place: i64) -> bool {
+        const LARGEST: i64 = 64;
+        // What a counter on the stack was before it was counted up is not known yet in the first walk.
+        if self.walks < 2 {
+            return true;
+        }
+        let [stored, _] = &self.stored;
+        let [spoilt, _] = &self.spoilt;
+        let mut end = place;
+        for (&start, &(bytes, public)) in stored.range(place - LARGEST..) {
+            let its_end = start + bytes as i64;
+            if its_end <= place {
+                continue;
+            }
+            if start > end {
+                break;
+            }
+            if !public {
+                return false;
+            }
+            end = end.max(its_end);
+        }
+        end > place && spoilt.range(..end).next_back().is_none_or(|&last| last < place)
+    }
+
+    /// The stack pointer was here.
+    pub(crate) fn stack_pointer_at(&mut self, pointer: Value<'_>) {
+        /// What leaf functions may use (System V ABI, section 3.2.2).
+        const RED_ZONE: i64 = 128;
+        if let Value::Stack(offset) = pointer
+            && offset - RED_ZONE < self.bottom
+        {
+            self.bottom = offset - RED_ZONE;
+            self.find_lost();
+        }
+    }
+
+    /// There is an array on the stack, or a part of one.
+    pub(crate) fn array(&mut self, start: i64, bytes: i64) {
+        let (mut start, mut end) = (start, start.wrapping_add(bytes));
+        if self.arrays.get(&start) == Some(&end) {
+            return;
+        }
+        while let Some((&other, &its_end)) = self.arrays.range(..end).next_back()
+            && its_end > start
+        {
+            self.arrays.remove(&other);
+            (start, end) = (start.min(other), end.max(its_end));
+        }
+        self.arrays.insert(start, end);
+        self.find_lost();
+    }
+
+    /// Finds what of the stack may be written through addresses: of an array of which an address was taken, that part and those
+    /// that touch it above; and all that is above an address of no array. An array's addresses begin some vectors before it and
+    /// include its end: indices may start at more than zero. An address beyond the stack's end is some array's, too, less an index
+    /// that is at least so much.
+    fn find_lost(&mut self) {
+        const BEFORE: i64 = 128;
+        self.lost.clear();
+        for &place in self.taken.range(self.bottom..) {
+            let below = self.arrays.range(..=place).next_back().filter(|(_, end)| **end >= place);
+            let above = self.arrays.range(place..place + BEFORE).next();
+            let Some((&start, &end)) = below.or(above) else {
+                self.lost.push((place, place + 1));
+                continue;
+            };
+            let mut end = end;
+            for (&next, &its_end) in self.arrays.range(end..) {
+                if next > end {
+                    break;
+                }
+                end = its_end;
+            }
+            self.lost.push((start, end));
+        }
+    }
+
+    /// Whether what is at a place on the stack may be written through an address.
+    pub(crate) fn is_lost(&self, start: i64, bytes: usize) -> bool {
+        let end = start.wrapping_add(bytes as i64);
+        self.lost.iter().any(|&(its_start, its_end)| its_start < end && start < its_end)
+    }
+}

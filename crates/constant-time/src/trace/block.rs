@@ -1,0 +1,329 @@
+//! Straight code, and how the addresses in it follow from the registers before and after.
+//!
+//! To stop a program costs as much as to let it run for a long time; so it is stopped where code ends to be straight, and at an
+//! address that cannot be told from there.
+
+use std::rc::Rc;
+
+use iced_x86::{
+    FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
+    UsedMemory,
+};
+
+use nix::libc::user_regs_struct;
+
+use crate::instructions::{divides, is_immediate};
+
+/// General registers.
+const REGISTERS: usize = 16;
+/// The most instructions in a block.
+const LONGEST: usize = 2000;
+
+/// What registers hold.
+#[derive(Clone)]
+pub(super) struct Registers {
+    pub(super) raw: user_regs_struct,
+    /// The general ones by their numbers.
+    general: [u64; REGISTERS],
+}
+
+impl From<user_regs_struct> for Registers {
+    fn from(raw: user_regs_struct) -> Self {
+        let general = [
+            raw.rax, raw.rcx, raw.rdx, raw.rbx, raw.rsp, raw.rbp, raw.rsi, raw.rdi, raw.r8, raw.r9,
+            raw.r10, raw.r11, raw.r12, raw.r13, raw.r14, raw.r15,
+        ];
+        Registers { raw, general }
+    }
+}
+
+impl Registers {
+    fn segment(&self, segment: Register) -> u64 {
+        match segment {
+            Register::FS => self.raw.fs_base,
+            Register::GS => self.raw.gs_base,
+            _ => 0,
+        }
+    }
+
+    /// A whole general register, or a part of it.
+    pub(super) fn part(&self, register: Register) -> u64 {
+        let whole = number(register).map_or(0, |number| self.general[number]);
+        match register {
+            Register::AH | Register::BH | Register::CH | Register::DH => whole >> 8 & 0xff,
+            _ => whole & u64::MAX >> (64 - 8 * register.size()),
+        }
+    }
+}
+
+/// An instruction, and what of it goes into a trace.
+pub(super) struct Site {
+    pub(super) instruction: Instruction,
+    pub(super) accesses: Vec<UsedMemory>,
+    /// Registers that it writes, as the numbers of the whole ones.
+    written: Vec<usize>,
+}
+
+impl Site {
+    pub(super) fn new(instruction: Instruction) -> Self {
+        let mut factory = InstructionInfoFactory::new();
+        let info = factory.info(&instruction);
+        let touches = |memory: &&UsedMemory| {
+            memory.access() != OpAccess::NoMemAccess && !memory.index().is_vector_register()
+        };
+        let writes =
+            |access| !matches!(access, OpAccess::None | OpAccess::Read | OpAccess::CondRead);
+        let written = info.used_registers().iter().filter(|used| writes(used.access()));
+        Site {
+            instruction,
+            accesses: info.used_memory().iter().filter(touches).copied().collect(),
+            written: written.filter_map(|used| number(used.register())).collect(),
+        }
+    }
+
+    /// Whether it is an integer division: its operands are traced.
+    pub(super) fn divides(&self) -> bool {
+        divides(&self.instruction)
+    }
+
+    /// Whether it repeats: the counts before and after are traced.
+    pub(super) fn repeats(&self) -> bool {
+        let instruction = &self.instruction;
+        instruction.is_string_instruction()
+            && (instruction.has_rep_prefix() || instruction.has_repne_prefix())
+    }
+
+    /// Numbers in a trace for each time that it is met.
+    pub(super) fn numbers(&self) -> usize {
+        let (operands, counts) = (3, 2);
+        let extra = match self {
+            _ if self.divides() => operands,
+            _ if self.repeats() => counts,
+            _ => 0,
+        };
+        1 + self.accesses.len() + extra
+    }
+
+    /// Whether code goes on behind it, and nowhere else.
+    fn is_straight(&self) -> bool {
+        self.instruction.flow_control() == FlowControl::Next
+            && self.instruction.mnemonic() != Mnemonic::Syscall
+    }
+}
+
+/// The number of the general register that holds this one.
+fn number(register: Register) -> Option<usize> {
+    register.is_gpr().then(|| register.full_register().number())
+}
+
+/// What an instruction leaves in a general register, if that is an offset from something.
+fn result(instruction: &Instruction, number: usize, values: &[Value; REGISTERS]) -> Option<Value> {
+    let value = |register: Register| (register.is_gpr64()).then(|| values[register.number()]);
+    if instruction.stack_pointer_increment() != 0 && number == Register::RSP.number() {
+        return Some(values[number].plus(i64::from(instruction.stack_pointer_increment()) as u64));
+    }
+    let to = instruction.op0_register();
+    if instruction.op0_kind() != OpKind::Register || self::number(to) != Some(number) {
+        return None;
+    }
+    let constant = is_immediate(instruction.op1_kind()).then(|| instruction.immediate(1));
+    let from = (instruction.op1_kind() == OpKind::Register).then(|| instruction.op1_register());
+    match instruction.mnemonic() {
+        Mnemonic::Mov if to.is_gpr64() => match (constant, from) {
+            (Some(constant), _) => Some(Value::ZERO.plus(constant)),
+            (_, Some(from)) => value(from),
+            _ => None,
+        },
+        Mnemonic::Mov if to.is_gpr32() => Some(Value::ZERO.plus(constant? & u64::from(u32::MAX))),
+        Mnemonic::Xor if to.is_gpr32() && from == Some(to) => Some(Value::ZERO),
+        Mnemonic::Lea if to.is_gpr64() && instruction.memory_index() == Register::None => {
+            let displacement = instruction.memory_displacement64();
+            match instruction.memory_base() {
+                Register::RIP | Register::None => Some(Value::ZERO.plus(displacement)),
+                base => Some(value(base)?.plus(displacement)),
+            }
+        }
+        Mnemonic::Add if to.is_gpr64() => Some(value(to)?.plus(constant?)),
+        Mnemonic::Sub if to.is_gpr64() => Some(value(to)?.plus(constant?.wrapping_neg())),
+        Mnemonic::Inc if to.is_gpr64() => Some(value(to)?.plus(1)),
+        Mnemonic::Dec if to.is_gpr64() => Some(value(to)?.plus(u64::MAX)),
+        _ => None,
+    }
+}
+
+/// What a value is an offset from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Zero,
+    /// A register before the block.
+    Before(usize),
+    /// What an instruction left in a register, numbered.
+    Made(usize),
+    /// A register after the block.
+    After(usize),
+}
+
+/// A value in a block.
+#[derive(Clone, Copy)]
+struct Value {
+    source: Source,
+    plus: u64,
+}
+
+impl Value {
+    const ZERO: Value = Value { source: Source::Zero, plus: 0 };
+
+    fn plus(self, more: u64) -> Self {
+        Value { plus: self.plus.wrapping_add(more), ..self }
+    }
+
+    fn get(self, before: &Registers, after: &Registers) -> u64 {
+        let source = match self.source {
+            Source::Zero | Source::Made(_) => 0,
+            Source::Before(number) => before.general[number],
+            Source::After(number) => after.general[number],
+        };
+        source.wrapping_add(self.plus)
+    }
+}
+
+/// What registers hold before a block.
+fn before() -> [Value; REGISTERS] {
+    let mut values = [Value::ZERO; REGISTERS];
+    for (number, value) in values.iter_mut().enumerate() {
+        value.source = Source::Before(number);
+    }
+    values
+}
+
+/// How an address is computed.
+struct Address {
+    segment: Register,
+    base: Value,
+    index: Value,
+    scale: u64,
+    displacement: u64,
+    mask: u64,
+}
+
+impl Address {
+    fn new(memory: &UsedMemory, values: &[Value; REGISTERS]) -> Self {
+        let value = |register| number(register).map_or(Value::ZERO, |number| values[number]);
+        let narrow = memory.base().is_gpr32() || memory.index().is_gpr32();
+        Address {
+            segment: memory.segment(),
+            base: value(memory.base()),
+            index: value(memory.index()),
+            scale: memory.scale().into(),
+            displacement: memory.displacement(),
+            mask: if narrow { u32::MAX.into() } else { u64::MAX },
+        }
+    }
+}
+
+/// An instruction of a block.
+struct Line {
+    at: u64,
+    addresses: Vec<Address>,
+}
+
+/// Straight code.
+pub(super) struct Block {
+    lines: Vec<Line>,
+    /// Where it ends: at what is not straight, or where an address must be known.
+    pub(super) end: u64,
+}
+
+impl Block {
+    /// The block that begins at `start`, and ends where `is_cut` says if no earlier; `site` gives the instruction at an address.
+    pub(super) fn new<E>(
+        start: u64,
+        is_cut: impl Fn(u64) -> bool,
+        mut site: impl FnMut(u64) -> Result<Rc<Site>, E>,
+    ) -> Result<Block, E> {
+        let mut unknown = None;
+        loop {
+            let mut values = before();
+            let (mut block, mut made) = (Block { lines: Vec::new(), end: start }, 0);
+            loop {
+                let here = site(block.end)?;
+                if !here.is_straight() || here.divides() || here.repeats() {
+                    break;
+                }
+                let full = block.lines.len() == LONGEST;
+                let ends = is_cut(block.end) || unknown == Some(block.end) || full;
+                if ends && !block.lines.is_empty() {
+                    break;
+                }
+                let addresses = here.accesses.iter().map(|memory| Address::new(memory, &values));
+                block.lines.push(Line { at: block.end, addresses: addresses.collect() });
+                let results = here.written.iter().map(|&number| {
+                    made += 1;
+                    let new = Value { source: Source::Made(made), plus: 0 };
+                    (number, result(&here.instruction, number, &values).unwrap_or(new))
+                });
+                let results: Vec<_> = results.collect();
+                for (number, value) in results {
+                    values[number] = value;
+                }
+                block.end = here.instruction.next_ip();
+            }
+            unknown = block.settle(&values);
+            if unknown.is_none() {
+                return Ok(block);
+            }
+        }
+    }
+
+    /// An instruction by itself, of which nothing is asked but what is known before it.
+    pub(super) fn of(site: &Site) -> Block {
+        let (at, end) = (site.instruction.ip(), site.instruction.next_ip());
+        let values = before();
+        let addresses = site.accesses.iter().map(|memory| Address::new(memory, &values)).collect();
+        Block { lines: vec![Line { at, addresses }], end }
+    }
+
+    /// Says what was made in terms of what is left of it; if nothing is left of something, where that was an address.
+    fn settle(&mut self, values: &[Value; REGISTERS]) -> Option<u64> {
+        let left = |value: Value| match value.source {
+            Source::Made(_) => {
+                let number = values.iter().position(|other| other.source == value.source)?;
+                let plus = value.plus.wrapping_sub(values[number].plus);
+                Some(Value { source: Source::After(number), plus })
+            }
+            _ => Some(value),
+        };
+        for line in &mut self.lines {
+            for address in &mut line.addresses {
+                let (Some(base), Some(index)) = (left(address.base), left(address.index)) else {
+                    return Some(line.at);
+                };
+                (address.base, address.index) = (base, index);
+            }
+        }
+        None
+    }
+
+    /// Whether there is no straight code here.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The instructions' addresses.
+    pub(super) fn instructions(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.lines.iter().map(|line| line.at)
+    }
+
+    /// Adds each instruction's address to `numbers`, and the addresses that it touches.
+    pub(super) fn note(&self, before: &Registers, after: &Registers, numbers: &mut Vec<u64>) {
+        for line in &self.lines {
+            numbers.push(line.at);
+            for address in &line.addresses {
+                let base = address.base.get(before, after);
+                let index = address.index.get(before, after).wrapping_mul(address.scale);
+                let sum = base.wrapping_add(index).wrapping_add(address.displacement);
+                numbers.push((sum & address.mask).wrapping_add(before.segment(address.segment)));
+            }
+        }
+    }
+}

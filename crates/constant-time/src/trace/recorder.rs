@@ -1,0 +1,359 @@
+//! Traces, and where two of them part.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use iced_x86::{
+    ConditionCode, Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, OpKind,
+};
+use nix::libc::user_regs_struct;
+
+use super::block::{Block, Registers, Site};
+use super::tracee::{Failure, Mapping, Stop, Tracee};
+use crate::image::Image;
+use crate::instructions::unfit;
+
+/// The longest instruction.
+const LONGEST: usize = 15;
+/// Steps after which a program is taken not to end.
+const MOST: usize = 20_000_000;
+
+/// What a program did between its marks.
+pub struct Trace {
+    /// For each step the instruction's address, then what it touches and divides.
+    numbers: Vec<u64>,
+    /// Instructions, each as often as it was met.
+    pub steps: usize,
+    /// The addresses of all that were met.
+    met: BTreeSet<u64>,
+}
+
+/// Where two traces part.
+#[derive(Debug)]
+pub struct Difference {
+    /// So many steps were the same.
+    pub steps: usize,
+    /// The function, and the place in it.
+    pub place: String,
+    /// The instruction.
+    pub instruction: String,
+    /// What it did in one trace and in the other.
+    pub what: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { steps, place, instruction, what } = self;
+        write!(f, "after {steps} steps, {place}: {instruction}: {what}")
+    }
+}
+
+/// Records traces of one program and compares them.
+pub struct Recorder {
+    program: PathBuf,
+    sites: HashMap<u64, Rc<Site>>,
+    blocks: HashMap<u64, Rc<Block>>,
+    /// Addresses where blocks end, not by their nature.
+    cuts: HashSet<u64>,
+    mappings: Vec<Mapping>,
+    images: BTreeMap<String, Option<Image>>,
+    /// Whether to stop after each instruction.
+    single_steps: bool,
+}
+
+impl Recorder {
+    /// A recorder of an executable.
+    pub fn new(program: &Path) -> Self {
+        Recorder {
+            program: program.into(),
+            sites: HashMap::new(),
+            blocks: HashMap::new(),
+            cuts: HashSet::new(),
+            mappings: Vec::new(),
+            images: BTreeMap::new(),
+            single_steps: false,
+        }
+    }
+
+    /// The same, stopping after each instruction: slower by an order, with the same traces.
+    pub fn with_single_steps(self) -> Self {
+        Recorder { single_steps: true, ..self }
+    }
+
+    /// The executable.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// Runs the program, and records what it does between its first two marks. Runs that are to be compared have arguments of
+    /// the same lengths.
+    ///
+    /// # Errors
+    /// Nothing can be traced here, or the program fails.
+    pub fn record(&mut self, arguments: &[&str]) -> Result<Trace, Failure> {
+        let mut tracee = Tracee::start(&self.program, arguments)?;
+        let mut trace = Trace { numbers: Vec::new(), steps: 0, met: BTreeSet::new() };
+        let mut registers = Registers::from(tracee.registers()?);
+        while let Some(next) = self.advance(&mut tracee, &registers, &mut trace)? {
+            registers = next;
+            if trace.steps > MOST {
+                return Err(Failure::Broken(format!("no second mark after {MOST} steps")));
+            }
+        }
+        self.mappings = tracee.mappings()?;
+        tracee.finish()?;
+        Ok(trace)
+    }
+
+    /// Goes on to the end of straight code, or over one instruction; `None` where a mark is.
+    fn advance(
+        &mut self,
+        tracee: &mut Tracee,
+        registers: &Registers,
+        trace: &mut Trace,
+    ) -> Result<Option<Registers>, Failure> {
+        let at = registers.raw.rip;
+        if self.single_steps {
+            return self.over(tracee, registers, trace);
+        }
+        let block = self.block(tracee, at)?;
+        if block.is_empty() || tracee.stops_at(at) {
+            return self.over(tracee, registers, trace);
+        }
+        tracee.plant(block.end)?;
+        if tracee.run(&registers.raw)? == Stop::Mark {
+            return Ok(None);
+        }
+        let after = Registers::from(tracee.registers()?);
+        let stopped = after.raw.rip;
+        let block = if stopped == block.end {
+            block
+        } else {
+            // Another block's end.
+            self.cuts.insert(stopped);
+            self.blocks.remove(&at);
+            self.block(tracee, at)?
+        };
+        if stopped != block.end {
+            return Err(Failure::Broken(format!("stopped at {stopped:#x}, where nothing ends")));
+        }
+        block.note(registers, &after, &mut trace.numbers);
+        trace.steps += block.instructions().len();
+        if !trace.met.contains(&at) {
+            trace.met.extend(block.instructions());
+        }
+        Ok(Some(after))
+    }
+
+    /// Goes over one instruction, whatever it is.
+    fn over(
+        &mut self,
+        tracee: &mut Tracee,
+        registers: &Registers,
+        trace: &mut Trace,
+    ) -> Result<Option<Registers>, Failure> {
+        let at = registers.raw.rip;
+        let site = self.site(tracee, at)?;
+        let noted = trace.numbers.len();
+        note(&site, tracee, registers, &mut trace.numbers)?;
+        trace.steps += 1;
+        trace.met.insert(at);
+        if !self.single_steps
+            && let Some(to) = jump(&site.instruction, registers.raw.eflags)
+        {
+            return Ok(Some(Registers::from(user_regs_struct { rip: to, ..registers.raw })));
+        }
+        // Stepped, it would stop each time that it repeats.
+        let stop = if site.repeats() {
+            tracee.run_over(&registers.raw, site.instruction.next_ip())?
+        } else {
+            tracee.step(&registers.raw)?
+        };
+        if stop == Stop::Mark {
+            // It was not done.
+            trace.numbers.truncate(noted);
+            trace.steps -= 1;
+            return Ok(None);
+        }
+        let next = Registers::from(tracee.registers()?);
+        if site.repeats() {
+            trace.numbers.push(next.raw.rcx);
+        }
+        Ok(Some(next))
+    }
+
+    fn block(&mut self, tracee: &Tracee, at: u64) -> Result<Rc<Block>, Failure> {
+        if let Some(block) = self.blocks.get(&at) {
+            return Ok(block.clone());
+        }
+        let (sites, cuts) = (&mut self.sites, &self.cuts);
+        let is_cut = |at| cuts.contains(&at) || tracee.stops_at(at);
+        let block = Rc::new(Block::new(at, is_cut, |at| site(sites, tracee, at))?);
+        self.blocks.insert(at, block.clone());
+        Ok(block)
+    }
+
+    fn site(&mut self, tracee: &Tracee, at: u64) -> Result<Rc<Site>, Failure> {
+        site(&mut self.sites, tracee, at)
+    }
+
+    /// Where two traces part; `None` if they are the same.
+    pub fn compare(&mut self, one: &Trace, other: &Trace) -> Option<Difference> {
+        let (a, b) = (&one.numbers, &other.numbers);
+        if a == b {
+            return None;
+        }
+        let first = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        let (mut steps, mut start, mut before) = (0, 0, a.first().copied());
+        let last = loop {
+            let Some(&at) = a.get(start).filter(|_| start <= first) else { break None };
+            let site = &self.sites[&at];
+            let numbers = site.numbers();
+            if first < start + numbers && first > start {
+                let touches = first - start <= site.accesses.len();
+                let does = if touches { "touches memory at" } else { "works on" };
+                let what = format!("{does} {:#x}, or {:#x}", a[first], b[first]);
+                break Some((at, what));
+            }
+            if first == start {
+                break None;
+            }
+            (steps, start, before) = (steps + 1, start + numbers, Some(at));
+        };
+        let (at, what) = last.unwrap_or_else(|| {
+            let mut goes = |trace: &[u64]| match trace.get(first) {
+                Some(&to) => self.place(to),
+                None => "the end".into(),
+            };
+            let what = format!("goes on to {}, or to {}", goes(a), goes(b));
+            (before.unwrap_or_default(), what)
+        });
+        Some(Difference { steps, place: self.place(at), instruction: self.text(at), what })
+    }
+
+    /// The instructions of a trace that must not be in it, and why; each with its place.
+    pub fn unfit(&mut self, trace: &Trace) -> Vec<String> {
+        let mut found = Vec::new();
+        for &at in &trace.met {
+            if let Some(why) = unfit(&self.sites[&at].instruction) {
+                found.push(format!("{}: {}: {why}", self.place(at), self.text(at)));
+            }
+        }
+        found
+    }
+
+    /// The divisions of integers in a trace, each with its place. Their operands are part of the trace.
+    pub fn divisions(&mut self, trace: &Trace) -> Vec<String> {
+        let divisions: Vec<_> =
+            trace.met.iter().copied().filter(|at| self.sites[at].divides()).collect();
+        divisions.into_iter().map(|at| format!("{}: {}", self.place(at), self.text(at))).collect()
+    }
+
+    /// How many instructions of 512-bit vectors were met, each counted once.
+    pub fn wide(&self, trace: &Trace) -> usize {
+        let is_wide = |instruction: &Instruction| {
+            (0..instruction.op_count()).any(|n| {
+                instruction.op_kind(n) == OpKind::Register && instruction.op_register(n).is_zmm()
+            })
+        };
+        trace.met.iter().filter(|at| is_wide(&self.sites[at].instruction)).count()
+    }
+
+    fn text(&self, at: u64) -> String {
+        let mut text = String::new();
+        IntelFormatter::new().format(&self.sites[&at].instruction, &mut text);
+        text
+    }
+
+    /// The function at an address, or the file, and how far into it.
+    fn place(&mut self, at: u64) -> String {
+        let Some(mapping) = self.mappings.iter().find(|one| (one.start..one.end).contains(&at))
+        else {
+            return format!("{at:#x}");
+        };
+        let file = &mapping.file;
+        let first = self.mappings.iter().find(|one| one.file == *file);
+        let offset = at - first.map_or(0, |first| first.start);
+        let image = self
+            .images
+            .entry(file.clone())
+            .or_insert_with(|| std::fs::read(file).ok().and_then(|bytes| Image::read(&bytes).ok()));
+        match image.as_ref().and_then(|image| image.function_at(offset)) {
+            Some(function) => format!("{}+{:#x}", function.name, offset - function.address),
+            None => format!("{file}+{offset:#x}"),
+        }
+    }
+}
+
+/// The instruction at an address.
+fn site(sites: &mut HashMap<u64, Rc<Site>>, tracee: &Tracee, at: u64) -> Result<Rc<Site>, Failure> {
+    if let Some(site) = sites.get(&at) {
+        return Ok(site.clone());
+    }
+    let mut code = [0; LONGEST];
+    let read = tracee.read(at, &mut code)?;
+    let instruction = Decoder::with_ip(64, &code[..read], at, DecoderOptions::NONE).decode();
+    if instruction.is_invalid() {
+        return Err(Failure::Broken(format!("an unknown instruction at {at:#x}: {code:02x?}")));
+    }
+    let site = Rc::new(Site::new(instruction));
+    sites.insert(at, site.clone());
+    Ok(site)
+}
+
+/// Where a jump goes, if nothing but flags decides.
+fn jump(instruction: &Instruction, flags: u64) -> Option<u64> {
+    let flag = |bit: u32| flags >> bit & 1 == 1;
+    let (carry, parity, zero, sign, overflow) = (flag(0), flag(2), flag(6), flag(7), flag(11));
+    let jumps = match instruction.condition_code() {
+        ConditionCode::None if instruction.is_jmp_short_or_near() => true,
+        _ if !instruction.is_jcc_short_or_near() => return None,
+        ConditionCode::None => return None,
+        ConditionCode::o => overflow,
+        ConditionCode::no => !overflow,
+        ConditionCode::b => carry,
+        ConditionCode::ae => !carry,
+        ConditionCode::e => zero,
+        ConditionCode::ne => !zero,
+        ConditionCode::be => carry || zero,
+        ConditionCode::a => !(carry || zero),
+        ConditionCode::s => sign,
+        ConditionCode::ns => !sign,
+        ConditionCode::p => parity,
+        ConditionCode::np => !parity,
+        ConditionCode::l => sign != overflow,
+        ConditionCode::ge => sign == overflow,
+        ConditionCode::le => zero || sign != overflow,
+        ConditionCode::g => !zero && sign == overflow,
+    };
+    Some(if jumps { instruction.near_branch64() } else { instruction.next_ip() })
+}
+
+/// Adds an instruction's address to `numbers`, and what of it else goes into a trace before it is done.
+fn note(
+    site: &Site,
+    tracee: &Tracee,
+    registers: &Registers,
+    numbers: &mut Vec<u64>,
+) -> Result<(), Failure> {
+    Block::of(site).note(registers, registers, numbers);
+    if site.divides() {
+        let divisor = match site.instruction.op0_kind() {
+            OpKind::Register => registers.part(site.instruction.op0_register()),
+            _ => {
+                let mut bytes = [0; 8];
+                let size = site.instruction.memory_size().size();
+                let from = numbers.last().copied().unwrap_or_default();
+                tracee.read(from, &mut bytes[..size])?;
+                u64::from_le_bytes(bytes)
+            }
+        };
+        numbers.extend([registers.raw.rax, registers.raw.rdx, divisor]);
+    }
+    if site.repeats() {
+        numbers.push(registers.raw.rcx);
+    }
+    Ok(())
+}

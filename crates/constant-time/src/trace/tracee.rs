@@ -1,0 +1,272 @@
+//! A program that lets itself be traced, and its tracer's hold on it.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::{fmt, fs, io};
+
+use nix::errno::Errno;
+use nix::libc::user_regs_struct;
+use nix::sys::personality::{self, Persona};
+use nix::sys::ptrace;
+use nix::sys::signal::{Signal, raise};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+/// What a mark is.
+const MARK: Signal = Signal::SIGUSR1;
+/// What is planted: `int3`.
+const BREAKPOINT: u8 = 0xcc;
+/// Begins the message of a program that may not be traced.
+const REFUSED: &str = "may not be traced: ";
+
+/// Why there is no trace.
+#[derive(Debug)]
+pub enum Failure {
+    /// Nothing can be traced here, for this reason.
+    Refused(String),
+    /// Something is wrong with the program.
+    Broken(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Refused(why) => write!(f, "{REFUSED}{why}"),
+            Failure::Broken(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Broken(error.to_string())
+    }
+}
+
+impl From<Errno> for Failure {
+    fn from(error: Errno) -> Self {
+        Failure::Broken(error.to_string())
+    }
+}
+
+/// In the program, first of all: starts it again without randomised addresses if it has them, and lets the parent trace it.
+///
+/// # Errors
+/// The system does not allow one or the other.
+pub fn offer() -> Result<(), String> {
+    let refused = |what: &str, error: Errno| format!("{REFUSED}{what}: {error}");
+    let persona = personality::get().map_err(|error| refused("personality", error))?;
+    if !persona.contains(Persona::ADDR_NO_RANDOMIZE) {
+        personality::set(persona | Persona::ADDR_NO_RANDOMIZE)
+            .map_err(|error| refused("fixed addresses", error))?;
+        let settled = personality::get().map_err(|error| refused("personality", error))?;
+        if !settled.contains(Persona::ADDR_NO_RANDOMIZE) {
+            return Err(refused("fixed addresses", Errno::EPERM));
+        }
+        let mut again = Command::new("/proc/self/exe");
+        return Err(again.args(std::env::args_os().skip(1)).exec().to_string());
+    }
+    ptrace::traceme().map_err(|error| refused("ptrace", error))
+}
+
+/// In the program: here begins what is traced, or ends. Without a tracer it ends the program.
+#[inline(never)]
+pub fn mark() {
+    // Raising a signal of this number cannot fail.
+    let _ = raise(MARK);
+}
+
+/// Where a traced program stopped.
+#[derive(PartialEq, Eq)]
+pub(super) enum Stop {
+    /// After an instruction, or at one that was planted.
+    Trap,
+    Mark,
+}
+
+/// A program that is traced.
+pub(super) struct Tracee {
+    child: Child,
+    pid: Pid,
+    memory: File,
+    /// What was there before breakpoints were planted.
+    planted: HashMap<u64, u8>,
+}
+
+impl Tracee {
+    /// Starts the program and lets it run to its first mark.
+    pub(super) fn start(program: &Path, arguments: &[&str]) -> Result<Tracee, Failure> {
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().stdin(Stdio::null()).stdout(Stdio::null());
+        let mut child = command.stderr(Stdio::piped()).spawn()?;
+        let pid = Pid::from_raw(child.id().cast_signed());
+        match waitpid(pid, None)? {
+            WaitStatus::Stopped(_, MARK) => {
+                let memory = format!("/proc/{pid}/mem");
+                let memory = OpenOptions::new().read(true).write(true).open(memory)?;
+                Ok(Tracee { child, pid, memory, planted: HashMap::new() })
+            }
+            status => {
+                let said = errors(&mut child)?;
+                Err(match said.split_once(REFUSED) {
+                    Some((_, why)) => Failure::Refused(why.into()),
+                    None => Failure::Broken(format!("{status:?} before the first mark: {said}")),
+                })
+            }
+        }
+    }
+
+    /// Resumes as `resume` does until something stops the program that has to do with its trace.
+    fn wait(&self, resume: impl Fn(Pid) -> nix::Result<()>) -> Result<Stop, Failure> {
+        loop {
+            resume(self.pid)?;
+            match waitpid(self.pid, None)? {
+                WaitStatus::Stopped(_, Signal::SIGTRAP) => return Ok(Stop::Trap),
+                WaitStatus::Stopped(_, MARK) => return Ok(Stop::Mark),
+                // Somebody stops everything, or makes a window larger: not the program's doing.
+                WaitStatus::Stopped(
+                    _,
+                    Signal::SIGSTOP | Signal::SIGTSTP | Signal::SIGCONT | Signal::SIGWINCH,
+                ) => {}
+                status => return Err(Failure::Broken(format!("{status:?} between the marks"))),
+            }
+        }
+    }
+
+    /// Does one instruction from the given registers on.
+    pub(super) fn step(&mut self, registers: &user_regs_struct) -> Result<Stop, Failure> {
+        ptrace::setregs(self.pid, *registers)?;
+        self.lift(registers.rip, |tracee| tracee.wait(|pid| ptrace::step(pid, None)))
+    }
+
+    /// Runs from the given registers on to a planted instruction, which is not the first.
+    pub(super) fn run(&self, registers: &user_regs_struct) -> Result<Stop, Failure> {
+        ptrace::setregs(self.pid, *registers)?;
+        let stop = self.wait(|pid| ptrace::cont(pid, None))?;
+        if stop == Stop::Trap {
+            // The breakpoint is behind it.
+            let registers = self.registers()?;
+            let rip = registers.rip - 1;
+            ptrace::setregs(self.pid, user_regs_struct { rip, ..registers })?;
+        }
+        Ok(stop)
+    }
+
+    /// Does an instruction, however often it repeats, and stops at the next one.
+    pub(super) fn run_over(
+        &mut self,
+        registers: &user_regs_struct,
+        next: u64,
+    ) -> Result<Stop, Failure> {
+        self.plant(next)?;
+        self.lift(registers.rip, |tracee| tracee.run(registers))
+    }
+
+    /// Does something without the breakpoint at `address`, if there is one.
+    fn lift(
+        &self,
+        address: u64,
+        what: impl FnOnce(&Self) -> Result<Stop, Failure>,
+    ) -> Result<Stop, Failure> {
+        let planted = self.planted.get(&address);
+        if let Some(&byte) = planted {
+            self.memory.write_all_at(&[byte], address)?;
+        }
+        let stop = what(self)?;
+        if planted.is_some() {
+            self.memory.write_all_at(&[BREAKPOINT], address)?;
+        }
+        Ok(stop)
+    }
+
+    /// Lets the program stop before the instruction at `address`.
+    pub(super) fn plant(&mut self, address: u64) -> Result<(), Failure> {
+        if !self.planted.contains_key(&address) {
+            let mut byte = [0];
+            self.memory.read_exact_at(&mut byte, address)?;
+            self.memory.write_all_at(&[BREAKPOINT], address)?;
+            self.planted.insert(address, byte[0]);
+        }
+        Ok(())
+    }
+
+    /// Whether the program stops before the instruction at `address`.
+    pub(super) fn stops_at(&self, address: u64) -> bool {
+        self.planted.contains_key(&address)
+    }
+
+    pub(super) fn registers(&self) -> Result<user_regs_struct, Failure> {
+        Ok(ptrace::getregs(self.pid)?)
+    }
+
+    /// Reads what the program has at `address`; less than asked for where a mapping ends.
+    pub(super) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<usize, Failure> {
+        let read = self.memory.read_at(bytes, address)?;
+        for (offset, byte) in bytes[..read].iter_mut().enumerate() {
+            *byte = self.planted.get(&(address + offset as u64)).copied().unwrap_or(*byte);
+        }
+        Ok(read)
+    }
+
+    /// Start, end, offset in the file, and the file, of each mapping of one.
+    pub(super) fn mappings(&self) -> Result<Vec<Mapping>, Failure> {
+        let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
+        Ok(maps.lines().filter_map(Mapping::parse).collect())
+    }
+
+    /// Lets the program run to its end.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        for (&address, &byte) in &self.planted {
+            self.memory.write_all_at(&[byte], address)?;
+        }
+        ptrace::detach(self.pid, None)?;
+        let said = errors(&mut self.child)?;
+        let status = self.child.wait()?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(Failure::Broken(format!("{status} after the marks: {said}")))
+    }
+}
+
+/// What the program says until it ends.
+fn errors(child: &mut Child) -> io::Result<String> {
+    let mut said = String::new();
+    if let Some(mut errors) = child.stderr.take() {
+        errors.read_to_string(&mut said)?;
+    }
+    Ok(said.trim().into())
+}
+
+impl Drop for Tracee {
+    fn drop(&mut self) {
+        // Where it has ended, neither finds anything.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A part of a file in memory.
+#[derive(Clone, Debug)]
+pub(super) struct Mapping {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) file: String,
+}
+
+impl Mapping {
+    fn parse(line: &str) -> Option<Mapping> {
+        let mut fields = line.split_ascii_whitespace();
+        let (start, end) = fields.next()?.split_once('-')?;
+        let number = |digits| u64::from_str_radix(digits, 16).ok();
+        let file = fields.nth(4).unwrap_or("[heap of its own]").to_owned();
+        Some(Mapping { start: number(start)?, end: number(end)?, file })
+    }
+}

@@ -1,0 +1,192 @@
+//! What is known of a value: where it comes from, and so whether it may steer the code.
+
+/// A 64-bit word that a function begins with, or loads from a known place. Words are numbered as they are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Word {
+    /// What a register held at entry.
+    Argument(usize),
+    /// What is in memory where this word points to, so many bytes on.
+    At(usize, i64),
+    /// The same, and an index that is not known.
+    Among(usize, i64),
+    /// What others wrote to the stack at this place.
+    OnStack(i64),
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value<'a> {
+    /// A constant of the code.
+    Is(i64),
+    /// From constants of the code alone. With the least that it may be, if that is known.
+    Number(Option<i64>),
+    /// An address in the object's constants.
+    Constant,
+    /// The address of a function.
+    Code(&'a str),
+    /// The stack pointer at entry, plus an offset.
+    Stack(i64),
+    /// The same, plus at least this.
+    Frame(i64),
+    /// The word of this number, which is a pointer or a length, plus an offset, if that is known.
+    Pointer(usize, Option<i64>),
+    /// From constants, arguments and addresses.
+    Public,
+    /// A 64-bit word from memory: a pointer, or secret. With its number and what was added to it, if they are known.
+    Loaded(Option<usize>, Option<i64>),
+    /// The sum of the word of this number, from memory, and a secret. If that is an address, the word is a pointer.
+    Offset(usize),
+    /// From a place on the stack of which it is not known what is there, or computed from that.
+    Unseen,
+    /// From memory, vectors or masks, or computed from that.
+    Secret,
+}
+
+impl<'a> Value<'a> {
+    /// What is known of a value that was this, and may now be the other. A bound that sinks is given up soon, so that loops end.
+    pub(crate) fn or(self, other: Value<'a>) -> Value<'a> {
+        if let (Some(a), Some(b)) = (self.number(), other.number())
+            && self != other
+        {
+            return Value::Number(match (a, b) {
+                (Some(a), Some(b)) if a <= b => Some(a),
+                (Some(a), Some(b)) if a > 0 && b >= 0 => Some(0),
+                _ => None,
+            });
+        }
+        match (self, other) {
+            (a, b) if a == b => a,
+            (Value::Stack(a) | Value::Frame(a), Value::Stack(b) | Value::Frame(b)) if a <= b => {
+                Value::Frame(a)
+            }
+            (Value::Pointer(a, _), Value::Pointer(b, _)) if a == b => Value::Pointer(a, None),
+            (Value::Secret | Value::Offset(_), _) | (_, Value::Secret | Value::Offset(_)) => {
+                Value::Secret
+            }
+            (Value::Unseen, _) | (_, Value::Unseen) => Value::Unseen,
+            (Value::Loaded(a, _), Value::Loaded(b, _)) if a == b => Value::Loaded(a, None),
+            (Value::Loaded(..), _) | (_, Value::Loaded(..)) => Value::Loaded(None, None),
+            _ => Value::Public,
+        }
+    }
+
+    /// Whether it may steer the code.
+    pub(crate) fn is_public(self) -> bool {
+        !matches!(self, Value::Loaded(..) | Value::Offset(_) | Value::Unseen | Value::Secret)
+    }
+
+    /// Whether it is data, and must not steer the code.
+    pub(crate) fn is_secret(self) -> bool {
+        matches!(self, Value::Offset(_) | Value::Secret)
+    }
+
+    /// Whether memory may be reached through it.
+    pub(crate) fn is_address(self) -> bool {
+        !matches!(self, Value::Offset(_) | Value::Secret)
+    }
+
+    /// The word that is a pointer if this is an address.
+    pub(crate) fn pointer(self) -> Option<usize> {
+        match self {
+            Value::Pointer(word, _) | Value::Offset(word) => Some(word),
+            Value::Loaded(word, _) => word,
+            _ => None,
+        }
+    }
+
+    /// If it is from constants: the least that it may be, if that is known.
+    fn number(self) -> Option<Option<i64>> {
+        match self {
+            Value::Is(value) => Some(Some(value)),
+            Value::Number(least) => Some(least),
+            _ => None,
+        }
+    }
+
+    /// Where on the stack it points to, or where at least.
+    pub(crate) fn place_on_stack(self) -> Option<i64> {
+        match self {
+            Value::Stack(offset) | Value::Frame(offset) => Some(offset),
+            _ => None,
+        }
+    }
+
+    /// What is known of a value computed from this one.
+    pub(crate) fn computed(self) -> Value<'a> {
+        match self {
+            Value::Is(_) | Value::Number(_) => Value::Number(None),
+            Value::Unseen => Value::Unseen,
+            Value::Loaded(..) | Value::Offset(_) | Value::Secret => Value::Secret,
+            _ => Value::Public,
+        }
+    }
+
+    /// The same, if the upper half of the result is zero.
+    pub(crate) fn computed_half(self) -> Value<'a> {
+        match self.computed() {
+            Value::Is(_) | Value::Number(_) => Value::Number(Some(0)),
+            other => other,
+        }
+    }
+
+    /// What is known of the product with a constant that is not negative.
+    pub(crate) fn times(self, factor: i64) -> Value<'a> {
+        let product = |value: i64| value.checked_mul(factor);
+        match self {
+            Value::Is(value) => product(value).map_or(Value::Number(None), Value::Is),
+            Value::Number(least) => Value::Number(least.and_then(product)),
+            _ if factor == 1 => self,
+            other => other.computed(),
+        }
+    }
+
+    /// What is known of the sum with a constant.
+    pub(crate) fn plus_constant(self, constant: i64) -> Value<'a> {
+        let more = |offset: i64| offset.wrapping_add(constant);
+        match self {
+            Value::Is(value) => Value::Is(more(value)),
+            Value::Number(least) => {
+                Value::Number(least.and_then(|least| least.checked_add(constant)))
+            }
+            Value::Stack(offset) => Value::Stack(more(offset)),
+            Value::Frame(offset) => Value::Frame(more(offset)),
+            Value::Pointer(word, offset) => Value::Pointer(word, offset.map(more)),
+            Value::Loaded(word, offset) => Value::Loaded(word, offset.map(more)),
+            Value::Code(_) => Value::Public,
+            other => other,
+        }
+    }
+
+    /// What is known of the sum with another value. An index whose least value is not known is taken not to be negative.
+    pub(crate) fn plus(self, other: Value<'a>) -> Value<'a> {
+        match (self, other) {
+            (value, Value::Is(constant)) | (Value::Is(constant), value) => {
+                value.plus_constant(constant)
+            }
+            (Value::Loaded(Some(word), _), Value::Secret | Value::Loaded(..))
+            | (Value::Secret | Value::Loaded(..), Value::Loaded(Some(word), _)) => {
+                Value::Offset(word)
+            }
+            (Value::Secret | Value::Offset(_), _) | (_, Value::Secret | Value::Offset(_)) => {
+                Value::Secret
+            }
+            (Value::Unseen, _) | (_, Value::Unseen) => Value::Unseen,
+            (Value::Loaded(..), Value::Loaded(..)) => Value::Secret,
+            (Value::Loaded(word, _), _) | (_, Value::Loaded(word, _)) => Value::Loaded(word, None),
+            (Value::Number(a), Value::Number(b)) => {
+                Value::Number(a.zip(b).and_then(|(a, b)| a.checked_add(b)))
+            }
+            (place, Value::Number(least)) | (Value::Number(least), place) => match place {
+                Value::Stack(offset) | Value::Frame(offset) => {
+                    Value::Frame(offset.wrapping_add(least.unwrap_or(0)))
+                }
+                Value::Pointer(word, _) => Value::Pointer(word, None),
+                Value::Constant => Value::Constant,
+                _ => Value::Public,
+            },
+            (Value::Stack(offset) | Value::Frame(offset), Value::Public)
+            | (Value::Public, Value::Stack(offset) | Value::Frame(offset)) => Value::Frame(offset),
+            _ => Value::Public,
+        }
+    }
+}

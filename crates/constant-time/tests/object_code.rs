@@ -1,0 +1,212 @@
+//! The object code that is shipped: no data steers a kernel. And the check finds it if some does, in code that the compiler made
+//! like the rest.
+
+#![cfg(target_arch = "x86_64")]
+
+use std::hint::black_box;
+use std::path::Path;
+
+use constant_time::{Image, LANES, Origin, Report, check};
+use lanes::{Backend, Kernel, Lanes};
+
+const SETS: [&str; 6] =
+    ["Sntrup653", "Sntrup761", "Sntrup857", "Sntrup953", "Sntrup1013", "Sntrup1277"];
+
+fn reports(file: &Path) -> Vec<Report> {
+    let image = Image::read(&std::fs::read(file).unwrap());
+    check(&image.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+}
+
+/// What is wrong, a line each.
+fn findings(reports: &[Report]) -> String {
+    let mut lines = String::new();
+    for report in reports {
+        for finding in &report.findings {
+            let (what, place) = (&finding.what, finding.address);
+            lines += &format!("\n{}: {place:x} {}: {what}", report.name, finding.text);
+        }
+    }
+    lines
+}
+
+fn summary(what: &str, reports: &[&Report]) -> String {
+    let sum = |count: fn(&Report) -> usize| -> usize { reports.iter().map(|r| count(r)).sum() };
+    let jumps = |origin: Origin| -> usize {
+        let jumps = reports.iter().flat_map(|report| &report.jumps);
+        jumps.filter(|jump| jump.origin == origin && !jump.guards_a_panic).count()
+    };
+    format!(
+        "{what}: {} kernels, {} instructions; {} jumps on counters, pointers and lengths, {} that panic or go on, \
+         {} jumps and {} addresses that are not followed, {} divisions of public numbers",
+        reports.len(),
+        sum(|report| report.instructions),
+        jumps(Origin::Public),
+        sum(|report| report.jumps.iter().filter(|jump| jump.guards_a_panic).count()),
+        jumps(Origin::Unknown),
+        sum(|report| report.unknown_addresses),
+        sum(|report| report.divisions),
+    )
+}
+
+/// Whether symbols tell what a function is generic over; they do unless somebody's own compiler flags replaced the project's.
+fn names_are_whole(reports: &[Report]) -> bool {
+    let whole = reports.iter().any(|report| report.name.contains('<'));
+    if !whole {
+        artifacts::skipped(
+            "names in the object code (no -Csymbol-mangling-version=v0 among the compiler's flags)",
+        );
+    }
+    whole
+}
+
+fn assert_clean(file: &Path) {
+    let name = file.file_name().unwrap().to_string_lossy();
+    let reports = reports(file);
+    let wrong = findings(&reports);
+    assert!(wrong.is_empty(), "{name}:{wrong}");
+    // Every jump, for whoever wants to see.
+    let table: String = reports.iter().map(Report::to_string).collect();
+    let path = file.with_file_name(format!("{name}.jumps.txt"));
+    std::fs::write(&path, table).unwrap();
+    for lanes in LANES {
+        let here: Vec<_> = reports
+            .iter()
+            .filter(|report| report.name.contains(&format!("lanes::{lanes}::")))
+            .collect();
+        artifacts::say(&summary(&format!("{name}, {lanes}"), &here));
+        assert!(here.len() >= SETS.len(), "{name} has {} kernels on {lanes}", here.len());
+        if !names_are_whole(&reports) {
+            continue;
+        }
+        for set in SETS {
+            let count = here.iter().filter(|report| report.name.contains(&format!("::{set}")));
+            assert!(count.count() > 0, "{name}, {lanes}: no kernel of {set}");
+        }
+    }
+}
+
+#[test]
+fn no_data_steers_the_kernels() {
+    assert_clean(&artifacts::build("sntrup-capi", "libsntrup.so").unwrap());
+}
+
+/// So many that comparing them is a call.
+const WORDS: usize = 512;
+
+/// What a kernel must not do with its words.
+struct Leak<'a, const HOW: usize>(&'a mut [i16; WORDS]);
+
+const NOTHING: usize = 0;
+const BRANCH: usize = 1;
+const INDEX: usize = 2;
+const DIVISION: usize = 3;
+const CALL: usize = 4;
+const COMPARISON: usize = 5;
+const TRIPS: usize = 6;
+const ANY: usize = 7;
+
+/// Numbers that no instruction computes.
+static TABLE: [i16; 256] = {
+    let mut table = [0; 256];
+    let (mut i, mut state) = (0, 1u32);
+    while i < table.len() {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        table[i] = (state >> 16) as i16;
+        i += 1;
+    }
+    table
+};
+
+#[inline(never)]
+fn callee(word: i16) -> i16 {
+    black_box(word)
+}
+
+impl<L: Lanes<Word = i16>, const HOW: usize> Kernel<L> for Leak<'_, HOW> {
+    type Output = i16;
+
+    #[inline(always)]
+    fn run(self, lanes: L) -> i16 {
+        let words = self.0;
+        for i in (0..words.len()).step_by(L::WORDS) {
+            let x = lanes.load(&words[i..]);
+            lanes.store(&mut words[i..], lanes.add(x, x));
+        }
+        match HOW {
+            BRANCH => {
+                if words[3] > 5 {
+                    words.reverse();
+                }
+                0
+            }
+            INDEX => TABLE[usize::from(words[3] as u8)],
+            DIVISION => words[3] / (words[4] | 1),
+            CALL => callee(words[3]),
+            COMPARISON => i16::from(words[..WORDS / 2] == words[WORDS / 2..]),
+            TRIPS => {
+                let mut word = words[3] as u16;
+                while word & 1 == 0 {
+                    word = word >> 1 | 1 << 15;
+                }
+                word as i16
+            }
+            ANY => {
+                let bits = words.iter().fold(0, |bits, word| bits | word);
+                if bits > 5 {
+                    words.reverse();
+                }
+                0
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// Makes the compiler make the kernels; they run only where they can.
+fn run_leaks<L: Lanes<Word = i16>>(lanes: L) {
+    let mut words = black_box([1; WORDS]);
+    black_box(lanes.run(Leak::<NOTHING>(&mut words)));
+    black_box(lanes.run(Leak::<BRANCH>(&mut words)));
+    black_box(lanes.run(Leak::<INDEX>(&mut words)));
+    black_box(lanes.run(Leak::<DIVISION>(&mut words)));
+    black_box(lanes.run(Leak::<CALL>(&mut words)));
+    black_box(lanes.run(Leak::<COMPARISON>(&mut words)));
+    black_box(lanes.run(Leak::<TRIPS>(&mut words)));
+    black_box(lanes.run(Leak::<ANY>(&mut words)));
+}
+
+#[test]
+fn leaks_are_found() {
+    for backend in Backend::available() {
+        match backend {
+            Backend::Avx2(lanes) => run_leaks(lanes),
+            Backend::Avx512(lanes) => run_leaks(lanes),
+            _ => {}
+        }
+    }
+    let reports = reports(&std::env::current_exe().unwrap());
+    if !names_are_whole(&reports) {
+        return;
+    }
+    for lanes in LANES {
+        for (how, expected) in [
+            (NOTHING, None),
+            (BRANCH, Some("jumps on what is not public")),
+            (INDEX, Some("address from a secret")),
+            (DIVISION, Some("division of what is not public")),
+            (CALL, Some("calls object_code::callee")),
+            (COMPARISON, Some("calls bcmp")),
+            (TRIPS, Some("jumps on what is not public")),
+            (ANY, Some("jumps on what is not public")),
+        ] {
+            let name = format!("lanes::{lanes}::run::<object_code::Leak<{how}>>");
+            let report = reports.iter().find(|report| report.name == name);
+            let report = report.unwrap_or_else(|| panic!("no {name}"));
+            let found: Vec<_> = report.findings.iter().map(|finding| &*finding.what).collect();
+            match expected {
+                None => assert!(found.is_empty() && !report.jumps.is_empty(), "{name}: {found:?}"),
+                Some(what) => assert!(found.contains(&what), "{name}: {found:?}"),
+            }
+        }
+    }
+}

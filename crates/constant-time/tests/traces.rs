@@ -1,0 +1,167 @@
+//! Every operation on AVX-512, step by step: the processor goes the same way and touches the same addresses whatever the secrets.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use constant_time::trace::{Difference, Failure, Recorder, Trace};
+use lanes::Backend;
+
+/// A recorder of the program, or `None` with a line that says why nothing can be recorded here.
+fn recorder() -> Option<Recorder> {
+    static PROGRAM: LazyLock<PathBuf> =
+        LazyLock::new(|| artifacts::build("constant-time", "traced").unwrap());
+    if let Err(error) = Backend::named("avx512") {
+        artifacts::skipped(&format!("traces on avx512: {error}"));
+        return None;
+    }
+    let mut recorder = Recorder::new(&PROGRAM);
+    match recorder.record(&["leak", "nothing", "000"]) {
+        Ok(_) => Some(recorder),
+        Err(Failure::Refused(why)) => {
+            artifacts::skipped(&format!("traces on avx512: {why}"));
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn record(recorder: &mut Recorder, set: &str, operation: &str, secret: u8) -> Trace {
+    // Of one length, so that the stack is the same.
+    let secret = format!("{secret:03}");
+    let trace = recorder.record(&[set, operation, &secret]);
+    trace.unwrap_or_else(|error| panic!("{set} {operation} {secret}: {error}"))
+}
+
+/// The first trace, which all others equal.
+fn assert_same(recorder: &mut Recorder, set: &str, runs: &[(&str, u8)]) -> Trace {
+    let (operation, secret) = runs[0];
+    let first = record(recorder, set, operation, secret);
+    for &(other, number) in &runs[1..] {
+        let trace = record(recorder, set, other, number);
+        if let Some(difference) = recorder.compare(&first, &trace) {
+            panic!("{set} {operation} {secret}, {other} {number}: {difference}");
+        }
+    }
+    let unfit = recorder.unfit(&first);
+    assert!(unfit.is_empty(), "{set} {operation}: {unfit:#?}");
+    let wide = recorder.wide(&first);
+    assert!(wide > 100, "{set} {operation}: {wide} instructions of AVX-512");
+    first
+}
+
+/// All operations of a set. For generation the numbers are ones whose g are invertible: whether they are is public.
+fn assert_all_same(set: &str, generation: &[(&'static str, u8)]) {
+    let Some(recorder) = &mut recorder() else { return };
+    let mut runs = vec![
+        vec![("encapsulate", 1), ("encapsulate", 2), ("encapsulate", 3)],
+        vec![("prepare-batch", 1), ("prepare-batch", 2)],
+        vec![("read", 1), ("read", 2)],
+        vec![("expand", 1), ("expand", 2)],
+    ];
+    let ciphertexts = |names: [&'static str; 5]| {
+        let numbers = [1, 2, 3, 4, 5];
+        names.into_iter().zip(numbers).collect()
+    };
+    runs.push(ciphertexts([
+        "decapsulate:made",
+        "decapsulate:made",
+        "decapsulate:bent",
+        "decapsulate:fake",
+        "decapsulate:wild",
+    ]));
+    runs.push(ciphertexts([
+        "decapsulate-expanded:made",
+        "decapsulate-expanded:made",
+        "decapsulate-expanded:bent",
+        "decapsulate-expanded:fake",
+        "decapsulate-expanded:wild",
+    ]));
+    if !generation.is_empty() {
+        runs.push(generation.to_vec());
+    }
+    for runs in runs {
+        let trace = assert_same(recorder, set, &runs);
+        let (operation, count) = (runs[0].0.trim_end_matches(":made"), runs.len());
+        artifacts::say(&format!(
+            "{set} {operation}: {count} secrets, {} steps each, {} places that divide, the same numbers each time",
+            trace.steps,
+            recorder.divisions(&trace).len(),
+        ));
+    }
+}
+
+#[test]
+fn sntrup653_goes_one_way() {
+    assert_all_same("sntrup653", &[]);
+}
+
+#[test]
+fn sntrup761_goes_one_way() {
+    assert_all_same("sntrup761", &[("generate-batch", 1), ("generate-batch", 2)]);
+}
+
+#[test]
+fn sntrup761_is_generated_one_way() {
+    let Some(recorder) = &mut recorder() else { return };
+    assert_same(recorder, "sntrup761", &[("generate", 1), ("generate", 2)]);
+}
+
+#[test]
+fn sntrup857_goes_one_way() {
+    assert_all_same("sntrup857", &[]);
+}
+
+#[test]
+fn sntrup953_goes_one_way() {
+    assert_all_same("sntrup953", &[]);
+}
+
+#[test]
+fn sntrup1013_goes_one_way() {
+    assert_all_same("sntrup1013", &[]);
+}
+
+#[test]
+fn sntrup1277_goes_one_way() {
+    assert_all_same("sntrup1277", &[("generate", 1), ("generate", 2)]);
+}
+
+/// Where two secrets part, if they do.
+fn leak(recorder: &mut Recorder, how: &str) -> Option<Difference> {
+    let traces = [1, 2].map(|secret| record(recorder, "leak", how, secret));
+    recorder.compare(&traces[0], &traces[1])
+}
+
+#[test]
+fn leaks_are_found() {
+    let Some(recorder) = &mut recorder() else { return };
+    assert!(leak(recorder, "nothing").is_none());
+    for (how, expected) in [
+        ("branch", "goes on to"),
+        ("trips", "goes on to"),
+        ("index", "touches memory at"),
+        ("division", "works on"),
+    ] {
+        let difference = leak(recorder, how).unwrap_or_else(|| panic!("{how}: not found"));
+        // In the kernel itself, not in what follows from it.
+        let found = difference.what.starts_with(expected) && difference.place.contains("lanes::");
+        assert!(found, "{how}: {difference}");
+    }
+    let trace = record(recorder, "leak", "division", 1);
+    assert!(recorder.divisions(&trace).iter().any(|place| place.contains("lanes::")));
+}
+
+/// Between stops addresses are computed from what is known at the stops. That must not change what is seen.
+#[test]
+fn stopping_rarely_shows_the_same() {
+    let Some(recorder) = &mut recorder() else { return };
+    let run = ["sntrup653", "expand", "001"];
+    let rarely = recorder.record(&run).unwrap();
+    let mut single_steps = Recorder::new(recorder.program()).with_single_steps();
+    let often = single_steps.record(&run).unwrap();
+    let difference = recorder.compare(&rarely, &often);
+    assert!(difference.is_none(), "{difference:?}");
+    assert_eq!(rarely.steps, often.steps);
+}
