@@ -27,6 +27,7 @@ mod integers;
 pub mod memcheck;
 mod modulus;
 mod portable;
+pub mod proof;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
@@ -49,9 +50,17 @@ mod sealed {
 }
 
 /// An element in memory, 16 bits wide when it runs on hardware. `Default` is zero.
-pub trait Word: Copy + Default + PartialEq + Eq + Send + Sync + 'static {}
+pub trait Word: Copy + Default + PartialEq + Eq + Send + Sync + 'static {
+    /// A public constant.
+    fn constant(value: i16) -> Self;
+}
 
-impl Word for i16 {}
+impl Word for i16 {
+    #[inline(always)]
+    fn constant(value: i16) -> Self {
+        value
+    }
+}
 
 /// Lanes of an instruction set, which can do everything.
 pub trait Hardware: Lanes<Word = i16> + IntegerLanes + BitLanes + HashLanes {}
@@ -113,7 +122,7 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn sub(self, a: Self::I16, b: Self::I16) -> Self::I16;
     /// `a` where `mask` is all ones, `b` where it is zero.
     fn select(self, mask: Self::I16, a: Self::I16, b: Self::I16) -> Self::I16;
-    /// Bitwise and of two masks.
+    /// Bitwise and of a word and a mask, or of two masks.
     fn and(self, a: Self::I16, b: Self::I16) -> Self::I16;
     /// All ones where `a` is not zero, else zero.
     fn nonzero(self, a: Self::I16) -> Self::I16;
@@ -128,11 +137,11 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn montgomery(self, a: Self::I16, b: Self::I16, b_q: Self::I16, q: Modulus) -> Self::I16;
     /// `a * q^-1 mod 2^16`: prepares a factor for [`Lanes::montgomery`].
     fn prepare(self, a: Self::I16, q: Modulus) -> Self::I16;
-    /// A representative of `a` modulo q with absolute value below q, for any `a`.
+    /// A representative of `a` modulo q with absolute value below q, for any `a`; [`Modulus::barrett_bound`] has its range.
     fn barrett(self, a: Self::I16, q: Modulus) -> Self::I16;
     /// The representative of `a` modulo q in `-(q-1)/2 ..= (q-1)/2`, for any `a`.
     fn freeze(self, a: Self::I16, q: Modulus) -> Self::I16;
-    /// The representative of `a` modulo 3 in `-1 ..= 1`, for `|a| <= 2^14`.
+    /// The representative of `a` modulo 3 in `-1 ..= 1`, for `|a| < 2^14`.
     fn freeze3(self, a: Self::I16) -> Self::I16;
 
     /// Accumulators of zero.
