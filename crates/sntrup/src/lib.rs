@@ -31,6 +31,8 @@ mod kem;
 mod operations;
 mod params;
 mod product;
+#[cfg(test)]
+mod proof;
 mod public;
 mod r3;
 mod recip;

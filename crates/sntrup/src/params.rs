@@ -103,24 +103,19 @@ pub trait ParameterSet: Operations + Copy + Debug + PartialEq + Eq + Send + Sync
 /// Bytes of the hashes inside keys and ciphertexts, and of a shared secret.
 pub const HASH_BYTES: usize = 32;
 
-/// Barrett reductions without which some word of the multiplier could overflow.
+/// Barrett reductions without which some word of the multiplier could overflow: no more than these, as the proofs show.
 #[derive(Clone, Copy, Debug)]
 pub struct Reductions {
-    /// On the forward transform's rows before their DFT.
-    pub before_dft: bool,
     /// On the base product.
     pub after_base: bool,
-    /// On the inverse DFT's output.
-    pub after_inverse_dft: bool,
+    /// On the inverse transform's output.
+    pub after_inverse: bool,
 }
 
 impl Reductions {
-    const NONE: Reductions =
-        Reductions { before_dft: false, after_base: false, after_inverse_dft: false };
-    const BASE: Reductions =
-        Reductions { before_dft: false, after_base: true, after_inverse_dft: false };
-    const ALL: Reductions =
-        Reductions { before_dft: true, after_base: true, after_inverse_dft: true };
+    const NONE: Reductions = Reductions { after_base: false, after_inverse: false };
+    const BASE: Reductions = Reductions { after_base: true, after_inverse: false };
+    const BOTH: Reductions = Reductions { after_base: true, after_inverse: true };
 }
 
 /// The sum of the factors' degrees.
@@ -222,11 +217,11 @@ parameter_sets! {
         ["--0---+-+-0-++++-0++"];
     Sntrup857 "sntrup857" p 857 q 5167 w 322 m 18 rows 56 BASE
         ["+00+-000+++-0-+--00++0+-0+"];
-    Sntrup953 "sntrup953" p 953 q 6343 w 396 m 20 rows 64 BASE
+    Sntrup953 "sntrup953" p 953 q 6343 w 396 m 20 rows 64 BOTH
         ["+0-+0+", "++--+-0+0+-+", "+++-+-0-0++0-++++0++++++++"];
-    Sntrup1013 "sntrup1013" p 1013 q 7177 w 448 m 22 rows 64 BASE
+    Sntrup1013 "sntrup1013" p 1013 q 7177 w 448 m 22 rows 64 BOTH
         ["-+00+", "-+++-+00-+-0-000000+0+", "+0-+-0-0+--+++00+-0+--++",
          "+0---+0-000+0+++-++0+0-0+---0+00-00-00++"];
-    Sntrup1277 "sntrup1277" p 1277 q 7879 w 492 m 28 rows 80 ALL
+    Sntrup1277 "sntrup1277" p 1277 q 7879 w 492 m 28 rows 80 BOTH
         ["--0+", "-00++", "-+---00+", "+++-00+0+"];
 }

@@ -11,7 +11,8 @@
 //! modulo x^m - d_i z^k, two coefficients a pair and one point a lane. R/3 uses the same code: a product of two polynomials
 //! with coefficients -1, 0, 1 has coefficients below q/2, so it is exact modulo q.
 //!
-//! Ranges: inputs of [`Forward`] lie in `-(q-1)/2 ..= (q-1)/2`, as do the outputs of [`Fold`]; transforms are below q.
+//! Ranges: inputs of [`Forward`] lie in `-(q-1)/2 ..= (q-1)/2`, as do the outputs of [`Fold`]. [`Base`] takes what [`Forward`]
+//! gives, not products. `docs/SOUNDNESS.md` has the ranges in between, and `proof` their proofs.
 
 use core::marker::PhantomData;
 
@@ -37,11 +38,11 @@ pub(crate) struct Coefficients<P: ParameterSet, W: Word = i16>(pub(crate) P::Pad
 /// A polynomial's residues, in the order of the lanes that made them: of no use to other lanes.
 #[derive(Clone)]
 #[repr(C, align(64))]
-pub(crate) struct Transform<P: ParameterSet, W: Word = i16>(P::Wide<W>);
+pub(crate) struct Transform<P: ParameterSet, W: Word = i16>(pub(crate) P::Wide<W>);
 
 /// Memory that the kernels need between their steps.
 #[repr(C, align(64))]
-pub(crate) struct Workspace<P: ParameterSet, W: Word = i16>(P::Wide<W>, P::Wide<W>);
+pub(crate) struct Workspace<P: ParameterSet, W: Word = i16>(pub(crate) P::Wide<W>, P::Wide<W>);
 
 /// Overwrites `elements` with zeros so that the compiler cannot leave it out.
 #[inline(always)]
@@ -405,10 +406,10 @@ fn dft<P: ParameterSet, L: Lanes>(lanes: L, rows: [L::I16; 6], inverse: bool) ->
 }
 
 /// The transform of a polynomial.
-struct Forward<'a, P: ParameterSet, L: Lanes> {
-    out: &'a mut Transform<P, L::Word>,
-    a: &'a Coefficients<P, L::Word>,
-    space: &'a mut Workspace<P, L::Word>,
+pub(crate) struct Forward<'a, P: ParameterSet, L: Lanes> {
+    pub(crate) out: &'a mut Transform<P, L::Word>,
+    pub(crate) a: &'a Coefficients<P, L::Word>,
+    pub(crate) space: &'a mut Workspace<P, L::Word>,
 }
 
 impl<P: ParameterSet, L: Lanes> Kernel<L> for Forward<'_, P, L> {
@@ -417,7 +418,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Forward<'_, P, L> {
     #[inline(always)]
     fn run(self, lanes: L) {
         let (out, a, space) = (self.out.0.as_mut(), self.a.0.as_ref(), self.space.0.as_mut());
-        forward::<P, L, 1, false>(lanes, out, a, space, P::REDUCTIONS.before_dft);
+        forward::<P, L, 1, false>(lanes, out, a, space, false);
     }
 }
 
@@ -500,11 +501,11 @@ fn load_rows<P: ParameterSet, L: Lanes, const PART: usize>(
 }
 
 /// Multiplies the transforms `a`, or what `out` is, and `b`: 96 products modulo x^m - d_i z^k.
-struct Base<'a, P: ParameterSet, L: Lanes> {
-    out: &'a mut Transform<P, L::Word>,
-    a: Option<&'a Transform<P, L::Word>>,
-    b: &'a Transform<P, L::Word>,
-    space: &'a mut Workspace<P, L::Word>,
+pub(crate) struct Base<'a, P: ParameterSet, L: Lanes> {
+    pub(crate) out: &'a mut Transform<P, L::Word>,
+    pub(crate) a: Option<&'a Transform<P, L::Word>>,
+    pub(crate) b: &'a Transform<P, L::Word>,
+    pub(crate) space: &'a mut Workspace<P, L::Word>,
 }
 
 impl<P: ParameterSet, L: Lanes> Kernel<L> for Base<'_, P, L> {
@@ -708,9 +709,9 @@ pub(crate) fn sums<
 }
 
 /// From a transform to the product's coefficients, in `space`; the transform's memory is used on the way.
-struct Inverse<'a, P: ParameterSet, L: Lanes> {
-    a: &'a mut Transform<P, L::Word>,
-    space: &'a mut Workspace<P, L::Word>,
+pub(crate) struct Inverse<'a, P: ParameterSet, L: Lanes> {
+    pub(crate) a: &'a mut Transform<P, L::Word>,
+    pub(crate) space: &'a mut Workspace<P, L::Word>,
 }
 
 impl<P: ParameterSet, L: Lanes> Kernel<L> for Inverse<'_, P, L> {
@@ -718,11 +719,13 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Inverse<'_, P, L> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        inverse::<P, L, 1>(lanes, self.a.0.as_mut(), self.space.0.as_mut());
+        let (a, space) = (self.a.0.as_mut(), self.space.0.as_mut());
+        inverse::<P, L, 1>(lanes, a, space, P::REDUCTIONS.after_inverse);
     }
 }
 
-/// Writes the 16 blocks of the polynomial whose transform `a` is to `points`, and uses up the transform.
+/// Writes the 16 blocks of the polynomial whose transform `a` is to `points`, and uses up the transform. `reduced` says whether
+/// the coefficients are to be reduced.
 ///
 /// Where blocks are shorter than vectors, `points` is accessed one vector beyond its end, and `a` has at least `PAIRS` vectors
 /// for each group of points.
@@ -731,6 +734,7 @@ pub(crate) fn inverse<P: ParameterSet, L: Lanes, const PART: usize>(
     lanes: L,
     a: &mut [L::Word],
     points: &mut [L::Word],
+    reduced: bool,
 ) {
     let tables = const { &Constants::<P>::TABLES };
     let (block, half) = const { (Size::<P, PART>::BLOCK, Size::<P, PART>::HALF) };
@@ -740,14 +744,10 @@ pub(crate) fn inverse<P: ParameterSet, L: Lanes, const PART: usize>(
             let rows = load_rows::<P, L, PART>(lanes, a, group, s);
             let rows = dft::<P, L>(lanes, rows, true);
             for r in 0..ROWS {
-                let mut row = rows[r];
-                if P::REDUCTIONS.after_inverse_dft {
-                    row = lanes.barrett(row, P::MODULUS);
-                }
                 let even = (r * 2 * half + 2 * s) * POINTS;
                 let (low, high) = points[even..even + 2 * POINTS].split_at_mut(POINTS);
                 let start = group * L::PAIRS;
-                lanes.store_split(&mut low[start..], &mut high[start..], row);
+                lanes.store_split(&mut low[start..], &mut high[start..], rows[r]);
             }
         }
     }
@@ -770,8 +770,10 @@ pub(crate) fn inverse<P: ParameterSet, L: Lanes, const PART: usize>(
                         halves[h] = lanes.dot_broadcast(halves[h], matrix[i], pair);
                     }
                 }
-                let x = lanes.reduce(halves[0], halves[1], P::MODULUS);
-                let x = lanes.barrett(x, P::MODULUS);
+                let mut x = lanes.reduce(halves[0], halves[1], P::MODULUS);
+                if reduced {
+                    x = lanes.barrett(x, P::MODULUS);
+                }
                 let start = (group * ROWS * half + r * half + s) * L::WORDS;
                 lanes.store(&mut columns[start..], x);
             }
@@ -794,9 +796,9 @@ pub(crate) fn inverse<P: ParameterSet, L: Lanes, const PART: usize>(
 }
 
 /// Reduces the product in `space` modulo x^p - x - 1: c_i + c_{i+p} + c_{i+p-1}.
-struct Fold<'a, P: ParameterSet, W: Word> {
-    out: &'a mut Coefficients<P, W>,
-    space: &'a mut Workspace<P, W>,
+pub(crate) struct Fold<'a, P: ParameterSet, W: Word> {
+    pub(crate) out: &'a mut Coefficients<P, W>,
+    pub(crate) space: &'a mut Workspace<P, W>,
 }
 
 impl<P: ParameterSet, L: Lanes> Kernel<L> for Fold<'_, P, L::Word> {

@@ -3,7 +3,7 @@
 pub(crate) mod leaf;
 mod node;
 
-use lanes::{Hardware, Kernel, Lanes, Word};
+use lanes::{Kernel, Lanes, Word};
 
 use self::leaf::{Control, LeafMatrix, ROW};
 use self::node::{Jump, Node, Rows, SLACK, Scratch, wipe_all};
@@ -11,8 +11,11 @@ use crate::params::ParameterSet;
 use crate::product::{Coefficients, forward, inverse, sums, wipe};
 
 /// Replaces `a`, not zero, by 1 / (3 a) in R/q, which is a field.
-pub(crate) fn rq_invert_triple<P: ParameterSet, L: Hardware>(lanes: L, a: &mut Coefficients<P>) {
-    let mut root = Root::<P, i16>::new(a);
+pub(crate) fn rq_invert_triple<P: ParameterSet, L: Lanes>(
+    lanes: L,
+    a: &mut Coefficients<P, L::Word>,
+) {
+    let mut root = Root::<P, L::Word>::new(a);
     root.invert(lanes);
     for (x, &y) in a.as_mut_slice().iter_mut().zip(root.result[..P::P].iter().rev()) {
         *x = y;
@@ -49,9 +52,9 @@ struct Root<P: ParameterSet, W: Word> {
     scratch: Scratch<P, W>,
 }
 
-impl<P: ParameterSet> Root<P, i16> {
-    fn new(a: &Coefficients<P>) -> Self {
-        let part = || vec![0; P::WIDE + SLACK];
+impl<P: ParameterSet, W: Word> Root<P, W> {
+    fn new(a: &Coefficients<P, W>) -> Self {
+        let part = || vec![W::default(); P::WIDE + SLACK];
         let mut root = Root {
             tree: Node::new(Node::new(Node::new(LeafMatrix::new::<P>()))),
             f: part(),
@@ -59,12 +62,15 @@ impl<P: ParameterSet> Root<P, i16> {
             next: [part(), part()],
             first: [part(), part()],
             result: part(),
-            control: Control { minus_delta: vec![-1; ROW], f0: vec![0; ROW] },
+            control: Control {
+                minus_delta: vec![W::constant(-1); ROW],
+                f0: vec![W::default(); ROW],
+            },
             scratch: Scratch::new(),
         };
-        root.f[0] = 1;
-        root.f[P::P - 1] = -1;
-        root.f[P::P] = -1;
+        root.f[0] = W::constant(1);
+        root.f[P::P - 1] = W::constant(-1);
+        root.f[P::P] = W::constant(-1);
         for (x, &y) in root.g.iter_mut().zip(a.as_slice().iter().rev()) {
             *x = y;
         }
@@ -131,7 +137,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Divide<'_, P, L> {
         );
         for i in 0..2 {
             let from = &mut product[i][..P::WIDE];
-            inverse::<P, L, 1>(lanes, from, &mut self.next[i][..P::WIDE]);
+            inverse::<P, L, 1>(lanes, from, &mut self.next[i][..P::WIDE], true);
         }
 
         // What the matrix makes of f = 1 - x^(p-1) - x^p.
@@ -181,7 +187,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Finish<'_, P, L> {
             [&self.first[0][..P::WIDE], &self.first[1][..P::WIDE]],
             [[true, false]],
         );
-        inverse::<P, L, 1>(lanes, &mut product[0][..P::WIDE], pairs);
+        inverse::<P, L, 1>(lanes, &mut product[0][..P::WIDE], pairs, true);
 
         // 1 / f_0 = f_0^(q - 2), in Montgomery form.
         let square = lanes.splat(const { Constants::<P>::SQUARE });

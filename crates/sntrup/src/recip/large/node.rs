@@ -203,7 +203,7 @@ impl<P: ParameterSet, L: Lanes, const PART: usize> Kernel<L> for Apply<'_, P, L,
         for i in 0..2 {
             let from = &mut product[i][..P::WIDE + SLACK];
             let to = if i == 0 { &mut *out_f } else { &mut *out_g };
-            inverse::<P, L, PART>(lanes, from, &mut to[..wide + SLACK]);
+            inverse::<P, L, PART>(lanes, from, &mut to[..wide + SLACK], true);
         }
     }
 }
@@ -255,7 +255,7 @@ impl<P: ParameterSet, L: Lanes, const PART: usize> Kernel<L> for Merge<'_, P, L,
             }
             for row in 0..rows {
                 let from = &mut product[row][..P::WIDE + SLACK];
-                inverse::<P, L, PART>(lanes, from, &mut out[i][row][..wide + SLACK]);
+                inverse::<P, L, PART>(lanes, from, &mut out[i][row][..wide + SLACK], true);
             }
         }
     }
