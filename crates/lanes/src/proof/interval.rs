@@ -2,8 +2,9 @@ use core::cell::RefCell;
 use core::fmt;
 use core::ops::RangeInclusive;
 use std::collections::HashMap;
+use std::thread::LocalKey;
 
-use super::{Value, ledger};
+use super::{Memory, Value, ledger};
 use crate::{Lanes, Modulus, Portable, Word};
 
 /// All integers from one to another, both within 16 bits: what a word may hold.
@@ -169,6 +170,13 @@ enum Operation {
 
 impl Value for Interval {
     type Accumulator = Sum;
+
+    fn vectors() -> &'static LocalKey<Memory<Self>> {
+        thread_local! {
+            static VECTORS: Memory<Interval> = RefCell::default();
+        }
+        &VECTORS
+    }
 
     fn add(self, other: Self) -> Self {
         let low = i32::from(self.low) + i32::from(other.low);

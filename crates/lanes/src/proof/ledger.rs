@@ -65,18 +65,19 @@ pub fn prove<T>(what: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Runs a kernel of the given name.
-pub(super) fn within<T>(kernel: &'static str, run: impl FnOnce() -> T) -> T {
-    struct Entry;
-    impl Drop for Entry {
-        fn drop(&mut self) {
-            LEDGER.with_borrow_mut(|ledger| ledger.kernels.pop());
-        }
-    }
+/// A kernel that runs.
+pub(super) struct Running(());
 
+impl Drop for Running {
+    fn drop(&mut self) {
+        LEDGER.with_borrow_mut(|ledger| ledger.kernels.pop());
+    }
+}
+
+/// Notes that a kernel of the given name runs until the value is dropped.
+pub(super) fn within(kernel: &'static str) -> Running {
     LEDGER.with_borrow_mut(|ledger| ledger.kernels.push(kernel));
-    let _entry = Entry;
-    run()
+    Running(())
 }
 
 /// Notes which operation comes next.

@@ -1,7 +1,8 @@
 use core::cell::RefCell;
 use core::fmt;
+use std::thread::LocalKey;
 
-use super::{Value, ledger};
+use super::{self as proof, Value, ledger};
 use crate::{Modulus, Word};
 
 /// A polynomial in a kernel's inputs, modulo the modulus of [`polynomials_modulo`], of degree at most 2: what a word is, if no
@@ -243,6 +244,13 @@ impl fmt::Debug for Polynomial {
 
 impl Value for Polynomial {
     type Accumulator = Polynomial;
+
+    fn vectors() -> &'static LocalKey<proof::Memory<Self>> {
+        thread_local! {
+            static VECTORS: proof::Memory<Polynomial> = RefCell::default();
+        }
+        &VECTORS
+    }
 
     fn add(self, other: Self) -> Self {
         if let (Form::Constant(a), Form::Constant(b)) = (self.0, other.0) {
