@@ -50,6 +50,18 @@ impl Divisor {
         let quotient = ((x as u64 * self.reciprocal as u64) >> 32) as u32 >> self.shift;
         (quotient, x - quotient * self.divisor)
     }
+
+    /// Pairs of remainder and quotient of each `x < 2^30`, the latter modulo the divisor if it is less than two of them.
+    #[inline(always)]
+    fn split<L: Hardware>(&self, lanes: L, x: L::U32) -> L::I16 {
+        let divisor = lanes.splat_u32(self.divisor);
+        let quotient = lanes.mul_high_u32(x, lanes.splat_u32(self.reciprocal));
+        let quotient = lanes.shift_right_u32(quotient, self.shift);
+        let remainder = lanes.sub_u32(x, lanes.mul_u32(quotient, divisor));
+        // Bytes that are not canonical make a quotient of less than two moduli.
+        let quotient = lanes.min_u32(quotient, lanes.sub_u32(quotient, divisor));
+        lanes.pairs(lanes.or_u32(remainder, lanes.shift_left_u32(quotient, 16)))
+    }
 }
 
 /// One level: `len` values below `modulus`, the last of them below `last`.
@@ -178,20 +190,13 @@ impl Plan {
             }
             at -= full * level.bytes as usize;
 
-            let divisor = lanes.splat_u32(level.modulus.divisor);
-            let reciprocal = lanes.splat_u32(level.modulus.reciprocal);
+            let modulus = level.modulus;
             for block in (0..full.div_ceil(L::PAIRS)).rev() {
                 let i = block * L::PAIRS;
                 let high = lanes.load_words(&values[i..]);
                 let low = load(lanes, level.bytes as usize, &bytes[at..], i);
                 let r = lanes.or_u32(lanes.shift_left_u32(high, 8 * level.bytes), low);
-                let quotient = lanes.mul_high_u32(r, reciprocal);
-                let quotient = lanes.shift_right_u32(quotient, level.modulus.shift);
-                let remainder = lanes.sub_u32(r, lanes.mul_u32(quotient, divisor));
-                // Bytes that are not canonical make a quotient of less than two moduli.
-                let quotient = lanes.min_u32(quotient, lanes.sub_u32(quotient, divisor));
-                let both = lanes.or_u32(remainder, lanes.shift_left_u32(quotient, 16));
-                lanes.store(&mut values[2 * i..], lanes.pairs(both));
+                lanes.store(&mut values[2 * i..], modulus.split(lanes, r));
             }
             if level.len.is_multiple_of(2) {
                 let (quotient, remainder) = level.modulus.divide(last);
@@ -430,18 +435,120 @@ pub(crate) fn is_canonical_small<P: ParameterSet>(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use lanes::{Backend, Dispatch};
+
     use super::*;
+    use crate::params::*;
+
+    /// Splits vectors of integers, and merges the pairs again.
+    struct SplitAndMerge<'a> {
+        divisor: Divisor,
+        x: &'a [u32],
+    }
+
+    impl<L: Hardware> Kernel<L> for SplitAndMerge<'_> {
+        type Output = (Vec<i16>, Vec<u32>);
+
+        #[inline(always)]
+        fn run(self, lanes: L) -> Self::Output {
+            let (mut pairs, mut merged) = (vec![0; 2 * self.x.len()], vec![0; self.x.len()]);
+            for i in (0..self.x.len()).step_by(L::PAIRS) {
+                let pair = self.divisor.split(lanes, lanes.load_u32(&self.x[i..]));
+                lanes.store(&mut pairs[2 * i..], pair);
+                let sum = lanes.merge(pair, self.divisor.divisor as i16);
+                lanes.store_u32(&mut merged[i..], sum);
+            }
+            (pairs, merged)
+        }
+    }
+
+    impl Dispatch for SplitAndMerge<'_> {
+        type Output = (Vec<i16>, Vec<u32>);
+
+        fn on<L: Hardware>(self, lanes: L) -> Self::Output {
+            lanes.run(self)
+        }
+    }
+
+    /// A quotient by multiplication grows with what is divided: it is right for all integers below `limit` if it is right where
+    /// quotients change.
+    fn check_division(divisor: Divisor, limit: u32) {
+        assert!(limit <= 1 << 30 && divisor.divisor >= 2);
+        let d = divisor.divisor;
+        for x in (0..limit).step_by(d as usize) {
+            assert_eq!(divisor.divide(x), (x / d, 0), "{x} / {d}");
+            assert_eq!(divisor.divide(x + d - 1), (x / d, d - 1), "{x} / {d}");
+        }
+    }
+
+    fn check_vectors(divisor: Divisor, limit: u32) {
+        let d = divisor.divisor;
+        let mut x: Vec<_> = (0..limit).step_by(d as usize).flat_map(|x| [x, x + d - 1]).collect();
+        x.resize(x.len().next_multiple_of(16), 0);
+        for backend in Backend::available() {
+            let (pairs, merged) = backend.run(SplitAndMerge { divisor, x: &x });
+            for ((&x, pair), merged) in x.iter().zip(pairs.chunks(2)).zip(merged) {
+                let quotient = if x < d * d { x / d } else { x / d - d };
+                assert_eq!(pair, [(x % d) as i16, quotient as i16], "{x} / {d}");
+                assert_eq!(merged, x % d + d * quotient, "{x} / {d}");
+            }
+        }
+    }
+
+    fn check_plan(plan: &Plan) {
+        let mut above = plan.final_modulus;
+        check_division(above, 1 << (8 * plan.final_bytes));
+        for index in (0..plan.count).rev() {
+            let level = &plan.levels[index];
+            let (m, last) = (level.modulus.divisor, level.last.divisor);
+            if level.len > 2 {
+                // What a pair is made of, whatever the bytes.
+                let merged = plan.levels[index + 1].modulus.divisor;
+                let limit = merged << (8 * level.bytes);
+                assert!(m * m <= limit && limit <= 2 * m * m);
+                check_division(level.modulus, limit);
+                check_vectors(level.modulus, limit);
+            }
+            if level.len.is_multiple_of(2) {
+                let limit = above.divisor << (8 * level.last_bytes);
+                assert!(m * last <= limit);
+                check_division(level.modulus, limit);
+                check_division(level.last, limit.div_ceil(m));
+            } else {
+                assert_eq!(above.divisor, last);
+            }
+            assert!(m < LIMIT && last < LIMIT);
+            above = level.last;
+        }
+    }
+
+    fn check<P: ParameterSet>() {
+        check_plan(&Plans::<P>::RQ);
+        check_plan(&Plans::<P>::ROUNDED);
+    }
 
     #[test]
-    fn division_is_exact_at_the_edges() {
-        for divisor in (2..LIMIT).step_by(7).chain([3, 4, 128, 1541, 4591, 7879, LIMIT - 1]) {
+    fn division_is_exact_in_every_level_of_every_plan() {
+        check::<Sntrup653>();
+        check::<Sntrup761>();
+        check::<Sntrup857>();
+        check::<Sntrup953>();
+        check::<Sntrup1013>();
+        check::<Sntrup1277>();
+    }
+
+    #[test]
+    fn division_is_exact_for_every_divisor() {
+        for divisor in 2..LIMIT {
             let fast = Divisor::new(divisor);
+            // What the reciprocal is too large by.
+            let power = 1u128 << (32 + fast.shift);
+            let excess = u128::from(fast.reciprocal) * u128::from(divisor) - power;
+            assert!((1..=u128::from(divisor)).contains(&excess), "{divisor}");
+            assert!(((1 << 30) - 1) * excess < power, "{divisor}");
             for x in [0, 1, divisor - 1, divisor, divisor + 1, (1 << 30) - 1, (1 << 30) - divisor] {
                 assert_eq!(fast.divide(x), (x / divisor, x % divisor), "{x} / {divisor}");
             }
-            let last_multiple = ((1 << 30) - 1) / divisor * divisor;
-            assert_eq!(fast.divide(last_multiple), (last_multiple / divisor, 0));
-            assert_eq!(fast.divide(last_multiple - 1).1, (last_multiple - 1) % divisor);
         }
     }
 }

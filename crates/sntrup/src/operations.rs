@@ -15,8 +15,8 @@ use crate::params::{
 pub(crate) type Source<'a> = dyn FnMut(&mut [u8]) -> Result<(), Error> + 'a;
 
 macro_rules! operations {
-    (@ [$($generics:tt)*] $set:ty; $($name:ident: $what:ty => $output:ty;)*) => {
-        impl<$($generics)*> Operations for $set {
+    (@ $set:ident $($name:ident: $what:ty => $output:ty;)*) => {
+        impl Operations for $set {
             $(
                 #[inline(never)]
                 fn $name(backend: Backend, what: $what) -> $output {
@@ -31,18 +31,12 @@ macro_rules! operations {
             $(fn $name(backend: Backend, what: $what) -> $output where Self: ParameterSet;)*
         }
 
-        operations! { @ [] Sntrup653; $($name: $what => $output;)* }
-        operations! { @ [] Sntrup761; $($name: $what => $output;)* }
-        operations! { @ [] Sntrup857; $($name: $what => $output;)* }
-        operations! { @ [] Sntrup953; $($name: $what => $output;)* }
-        operations! { @ [] Sntrup1013; $($name: $what => $output;)* }
-        operations! { @ [] Sntrup1277; $($name: $what => $output;)* }
-        #[cfg(test)]
-        operations! {
-            @ [P: ParameterSet, const BASE: bool, const INVERSE: bool]
-            crate::proof::With<P, BASE, INVERSE>;
-            $($name: $what => $output;)*
-        }
+        operations! { @ Sntrup653 $($name: $what => $output;)* }
+        operations! { @ Sntrup761 $($name: $what => $output;)* }
+        operations! { @ Sntrup857 $($name: $what => $output;)* }
+        operations! { @ Sntrup953 $($name: $what => $output;)* }
+        operations! { @ Sntrup1013 $($name: $what => $output;)* }
+        operations! { @ Sntrup1277 $($name: $what => $output;)* }
     };
 }
 

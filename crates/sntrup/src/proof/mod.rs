@@ -8,5 +8,3 @@ mod operations;
 mod ranges;
 mod sets;
 mod values;
-
-pub(crate) use sets::With;

@@ -2,12 +2,12 @@
 
 use core::marker::PhantomData;
 
-use lanes::Lanes;
 use lanes::proof::{Interval, Intervals, Violation, examine, prove};
+use lanes::{Kernel, Lanes};
 
-use super::sets::{Claim, With, for_every_set};
+use super::sets::{Claim, for_every_set};
 use crate::params::ParameterSet;
-use crate::product::{Base, Coefficients, Fold, Forward, Inverse, Transform, Workspace};
+use crate::product::{Base, Coefficients, Fold, Forward, Inverse, Transform, Workspace, inverse};
 use crate::r3::Reduce;
 use crate::recip::rq_invert_triple;
 use crate::rq::{Round, TripleToSmall};
@@ -24,10 +24,13 @@ impl<P: ParameterSet> Ranges<P> {
         // What is in a word cannot be larger.
         P::MODULUS.barrett_bound(if 6 * row < 1 << 15 { 6 * row } else { 1 << 15 })
     };
+    /// Products of transforms before their reduction.
+    const UNREDUCED: i16 = Self::reduced(P::M as i32 * (Self::TRANSFORM as i32).pow(2)) as i16;
     /// Products of transforms: [`Base`] gives them and [`Inverse`] takes them.
-    pub(super) const PRODUCT: i16 = {
-        let product = Self::reduced(P::M as i32 * (Self::TRANSFORM as i32).pow(2));
-        if P::REDUCTIONS.after_base { P::MODULUS.barrett_bound(product) } else { product as i16 }
+    pub(super) const PRODUCT: i16 = if P::REDUCTIONS.after_base {
+        P::MODULUS.barrett_bound(Self::UNREDUCED as i32)
+    } else {
+        Self::UNREDUCED
     };
     /// Elements of R/3.
     pub(super) const SMALL: i16 = 1;
@@ -193,27 +196,40 @@ fn inverses_in_rq_are_elements_of_rq() {
     for_every_set(&Inversion);
 }
 
+/// [`Inverse`] without the reduction of its output.
+struct InverseUnreduced<'a, P: ParameterSet, L: Lanes> {
+    a: &'a mut Transform<P, L::Word>,
+    space: &'a mut Workspace<P, L::Word>,
+}
+
+impl<P: ParameterSet, L: Lanes> Kernel<L> for InverseUnreduced<'_, P, L> {
+    type Output = ();
+
+    fn run(self, lanes: L) {
+        inverse::<P, L, 1>(lanes, self.a.0.as_mut(), self.space.0.as_mut(), false);
+    }
+}
+
 /// A reduction of the table cannot be left out.
 struct NoneIsIdle;
 
 impl Claim for NoneIsIdle {
     fn check<P: ParameterSet>(&self) {
+        let lanes = Intervals::<16>::default();
+        let (mut transform, mut space) = (Transform::<P, _>::zero(), Workspace::new());
+        let mut out = Coefficients::zero();
         if P::REDUCTIONS.after_base {
-            let outcome = if P::REDUCTIONS.after_inverse {
-                multiply::<With<P, false, true>, 16>()
-            } else {
-                multiply::<With<P, false, false>, 16>()
-            };
-            let [forward, base, inverse] = &outcome.violations;
-            assert!(forward.is_empty() && base.is_empty(), "{}", P::NAME);
-            let text = inverse.first().map(ToString::to_string).unwrap_or_default();
-            assert!(text.starts_with("Inverse<"), "{}: {text}", P::NAME);
+            transform.0.as_mut().fill(Interval::within(Ranges::<P>::UNREDUCED));
+            let kernel = Inverse { a: &mut transform, space: &mut space };
+            let ((), violations) = examine(|| lanes.run(kernel));
+            assert!(!violations.is_empty(), "{}", P::NAME);
         }
         if P::REDUCTIONS.after_inverse {
-            let [forward, base, inverse] = &multiply::<With<P, true, false>, 16>().violations;
-            assert!(forward.is_empty() && base.is_empty(), "{}", P::NAME);
-            let text = inverse.first().map(ToString::to_string).unwrap_or_default();
-            assert!(text.starts_with("Fold<"), "{}: {text}", P::NAME);
+            transform.0.as_mut().fill(Interval::within(Ranges::<P>::PRODUCT));
+            prove(|| lanes.run(InverseUnreduced { a: &mut transform, space: &mut space }));
+            let kernel = Fold { out: &mut out, space: &mut space };
+            let ((), violations) = examine(|| lanes.run(kernel));
+            assert!(!violations.is_empty(), "{}", P::NAME);
         }
     }
 }
