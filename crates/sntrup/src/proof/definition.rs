@@ -5,33 +5,33 @@ use core::marker::PhantomData;
 use crate::params::ParameterSet;
 
 /// Points of the outer transform.
-pub(super) const POINTS: usize = 16;
+pub(crate) const POINTS: usize = 16;
 /// Moduli x^m - c of each point.
-pub(super) const ROWS: usize = 6;
+pub(crate) const ROWS: usize = 6;
 
 /// Arithmetic modulo q on 0 .. q.
-pub(super) struct Definition<P>(PhantomData<P>);
+pub(crate) struct Definition<P>(PhantomData<P>);
 
 impl<P: ParameterSet> Definition<P> {
     /// q.
-    pub(super) const Q: i64 = P::Q as i64;
+    pub(crate) const Q: i64 = P::Q as i64;
 
-    pub(super) fn power(base: i64, exponent: usize) -> i64 {
+    pub(crate) fn power(base: i64, exponent: usize) -> i64 {
         (0..exponent).fold(1, |product, _| product * base % Self::Q)
     }
 
     /// 1 / 2^16.
-    pub(super) fn per_montgomery() -> i64 {
+    pub(crate) fn per_montgomery() -> i64 {
         (1..Self::Q).find(|x| (x << 16) % Self::Q == 1).unwrap()
     }
 
     /// The representative in `-(q-1)/2 ..= (q-1)/2`.
-    pub(super) fn centred(x: i64) -> i16 {
+    pub(crate) fn centred(x: i64) -> i16 {
         ((x + Self::Q / 2).rem_euclid(Self::Q) - Self::Q / 2) as i16
     }
 
     /// `[i][k]`: c = g^i z^k of the modulus x^m - c, with g the smallest generator and z = g^((q - 1) / 6).
-    pub(super) fn roots() -> [[i64; ROWS]; POINTS] {
+    pub(crate) fn roots() -> [[i64; ROWS]; POINTS] {
         let powers =
             |x: i64| core::iter::successors(Some(x), move |power| Some(power * x % Self::Q));
         let order = |x: i64| 1 + powers(x).position(|power| power == 1).unwrap() as i64;
@@ -47,13 +47,13 @@ impl<P: ParameterSet> Definition<P> {
     }
 
     /// Where lanes of `pairs` pairs keep coefficient `s` of the residue modulo `x^m - roots[i][k]`.
-    pub(super) fn place(pairs: usize, i: usize, k: usize, s: usize) -> usize {
+    pub(crate) fn place(pairs: usize, i: usize, k: usize, s: usize) -> usize {
         let vector = (i / pairs * ROWS + k) * (P::M / 2) + s / 2;
         (vector * pairs + i % pairs) * 2 + s % 2
     }
 
     /// x^e modulo x^p - x - 1: the exponents of its terms, whose coefficients are 1.
-    pub(super) fn folded(e: usize) -> Vec<usize> {
+    pub(crate) fn folded(e: usize) -> Vec<usize> {
         if e < P::P {
             return vec![e];
         }

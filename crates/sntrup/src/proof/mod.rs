@@ -2,7 +2,7 @@
 //! integers. `docs/SOUNDNESS.md` says what follows from which.
 
 mod basis;
-mod definition;
+pub(crate) mod definition;
 mod document;
 mod operations;
 mod ranges;

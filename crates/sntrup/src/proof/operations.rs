@@ -8,7 +8,7 @@ use lanes::{Backend, Dispatch, Hardware, Kernel, Lanes, Portable};
 use super::definition::Definition;
 use super::ranges::Ranges;
 use super::sets::{Claim, for_every_set};
-use crate::encode::{DecodeRounded, DecodeRq};
+use crate::encode::{DecodeRounded, DecodeRq, EncodeRounded, EncodeRq};
 use crate::params::ParameterSet;
 use crate::product::Coefficients;
 use crate::r3::Reduce;
@@ -54,6 +54,9 @@ enum Operation {
     Prepare,
     Nonzero,
     Positive,
+    Negative,
+    /// Of the word prepared.
+    NoMultiple,
     Montgomery,
     /// Of the accumulator `2^16 a + b`.
     Reduce,
@@ -76,6 +79,8 @@ impl<P: ParameterSet, L: Lanes<Word = i16>> Kernel<L> for Apply<'_, P> {
                 Operation::Prepare => lanes.prepare(a, q),
                 Operation::Nonzero => lanes.nonzero(a),
                 Operation::Positive => lanes.positive(a),
+                Operation::Negative => lanes.negative(a),
+                Operation::NoMultiple => lanes.no_multiple(lanes.prepare(a, q)),
                 Operation::Montgomery => lanes.montgomery(a, b, lanes.prepare(b, q), q),
                 Operation::Reduce => {
                     let sums = [sum(lanes, a, b, 0), sum(lanes, a, b, 1)];
@@ -161,6 +166,13 @@ impl Claim for OneWord {
             for (a, b) in apply(Operation::Positive) {
                 assert_eq!(b, -i16::from(a > 0), "{name} {a}");
             }
+            for (a, b) in apply(Operation::Negative) {
+                assert_eq!(b, -i16::from(a < 0), "{name} {a}");
+            }
+            for (a, b) in apply(Operation::NoMultiple) {
+                let small = i32::from(a).abs() < 2 * i32::from(P::Q);
+                assert!(!small || b == -i16::from(a % P::Q != 0), "{name} {a}");
+            }
         }
     }
 }
@@ -196,11 +208,8 @@ impl Claim for Montgomery {
                     assert!(exact, "{} {a} {b}: {c}", backend.name());
                 }
             };
-            for &b in &constants {
+            for &b in constants.iter().chain(&edges) {
                 check(&words, b);
-            }
-            for &b in &edges {
-                check(&edges, b);
             }
         }
     }
@@ -275,6 +284,16 @@ impl<P: ParameterSet> Dispatch for OneCoefficient<P> {
             result.clone_from(&coefficients);
             lanes.run(Reduce::<P, L>(&mut result));
             check(&result, &|x| centred(x, 3));
+
+            let mut bytes = vec![0; P::PUBLIC_KEY_BYTES];
+            lanes.run(EncodeRq(&coefficients, &mut bytes));
+            lanes.run(DecodeRq(&mut result, &bytes));
+            check(&result, &|x| x);
+            let mut rounded = coefficients.clone();
+            lanes.run(Round::<P, L>(&mut rounded));
+            lanes.run(EncodeRounded(&rounded, &mut bytes[..P::ROUNDED_BYTES]));
+            lanes.run(DecodeRounded(&mut result, &bytes[..P::ROUNDED_BYTES]));
+            assert!(result.words() == rounded.words(), "{}", P::NAME);
         }
     }
 }

@@ -260,3 +260,150 @@ impl<P: ParameterSet, L: Lanes, const PART: usize> Kernel<L> for Merge<'_, P, L,
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanes::{Backend, Dispatch, Hardware};
+
+    use super::*;
+    use crate::params::*;
+    use crate::proof::definition::{Definition, ROWS};
+
+    /// Residues modulo x^M - c.
+    struct Residues<P, const PART: usize>(PhantomData<P>, i64);
+
+    impl<P: ParameterSet, const PART: usize> Residues<P, PART> {
+        fn of(&self, a: &[i16]) -> Vec<i64> {
+            let mut residue = vec![0; Size::<P, PART>::M];
+            for row in a.rchunks_exact(Size::<P, PART>::M) {
+                for (x, &y) in residue.iter_mut().zip(row) {
+                    *x = (*x * self.1 + i64::from(y)) % Definition::<P>::Q;
+                }
+            }
+            residue
+        }
+
+        fn product(&self, a: &[i64], b: &[i64]) -> Vec<i64> {
+            let m = Size::<P, PART>::M;
+            let mut product = vec![0; m];
+            for i in 0..m {
+                for j in 0..m {
+                    let factor = if i + j < m { 1 } else { self.1 };
+                    product[(i + j) % m] += a[i] * b[j] % Definition::<P>::Q * factor;
+                }
+            }
+            product
+        }
+
+        /// Panics unless `constant * out` is `a[0] b[0] + a[1] b[1]`, each term times x if it is to be raised.
+        fn expect(
+            &self,
+            out: &[i16],
+            constant: i64,
+            a: [&[i16]; 2],
+            b: [&[i16]; 2],
+            raised: [bool; 2],
+        ) {
+            let mut x = vec![0; Size::<P, PART>::M];
+            x[1] = 1;
+            let mut difference: Vec<_> = self.of(out).iter().map(|y| y * constant).collect();
+            for term in 0..2 {
+                let mut product = self.product(&self.of(a[term]), &self.of(b[term]));
+                if raised[term] {
+                    product = self.product(&product, &x);
+                }
+                for (x, y) in difference.iter_mut().zip(product) {
+                    *x -= y;
+                }
+            }
+            let right = difference.iter().all(|x| x % Definition::<P>::Q == 0);
+            assert!(right, "{} {PART} {}", P::NAME, self.1);
+        }
+    }
+
+    struct Check<P, const PART: usize>(PhantomData<P>);
+
+    impl<P: ParameterSet, const PART: usize> Dispatch for Check<P, PART> {
+        type Output = ();
+
+        fn on<L: Hardware>(self, lanes: L) {
+            let n = 8 * Size::<P, PART>::BLOCK;
+            let mut state = 1u64;
+            // As large as what there is in the tree, and beyond the end as well.
+            let bound = u64::from(P::MODULUS.barrett_bound(1 << 15).unsigned_abs());
+            let mut random = |length: usize| -> Vec<i16> {
+                let mut next = || {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    ((state >> 33) % (2 * bound + 1)) as i16 - bound as i16
+                };
+                (0..length + SLACK / 2).map(|_| next()).collect()
+            };
+            let part = || vec![0; 2 * n + SLACK];
+            let mut scratch = Scratch::<P, i16>::new();
+            let mut transforms = [part(), part(), part(), part()];
+            for round in 0..4 {
+                let matrices = [0, 1].map(|_| [0; 4].map(|_| random(n)));
+                let (f, g) = (random(2 * n), random(2 * n));
+                let [first, second] =
+                    matrices.each_ref().map(|entries| entries.each_ref().map(|x| &x[..]));
+                let (mut new_f, mut new_g) = (part(), part());
+                lanes.run(Apply::<P, L, PART> {
+                    entries: first,
+                    f: &f,
+                    g: &g,
+                    first: &mut transforms,
+                    out: [&mut new_f, &mut new_g],
+                    scratch: &mut scratch,
+                });
+                let rows = if round % 2 == 0 { Rows::Both } else { Rows::Upper };
+                let [mut u, mut v, mut q, mut r] = [part(), part(), part(), part()];
+                lanes.run(Merge::<P, L, PART> {
+                    entries: second,
+                    first: &transforms,
+                    rows,
+                    out: [[&mut u, &mut q], [&mut v, &mut r]],
+                    scratch: &mut scratch,
+                });
+
+                let first = first.map(|entry| &entry[..n]);
+                let second = second.map(|entry| &entry[..n]);
+                let fg = [&f[..2 * n], &g[..2 * n]];
+                for root in Definition::<P>::roots().as_flattened() {
+                    let residues = Residues::<P, PART>(PhantomData, *root);
+                    // x^n
+                    let power = Definition::<P>::power(*root, 8 * ROWS);
+                    residues.expect(&new_f[..2 * n], power, [first[0], first[1]], fg, [true; 2]);
+                    residues.expect(&new_g[..2 * n], power, [first[2], first[3]], fg, [false; 2]);
+                    for (i, upper, lower) in [(0, &u, &q), (1, &v, &r)] {
+                        let column = [first[i], first[2 + i]];
+                        let raised = [true, false];
+                        residues.expect(&upper[..2 * n], 1, [second[0], second[1]], column, raised);
+                        if rows == Rows::Both {
+                            let row = [second[2], second[3]];
+                            residues.expect(&lower[..2 * n], 1, row, column, raised);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn check<P: ParameterSet>() {
+        for backend in Backend::available() {
+            backend.run(Check::<P, 2>(PhantomData));
+            backend.run(Check::<P, 4>(PhantomData));
+            backend.run(Check::<P, 8>(PhantomData));
+        }
+    }
+
+    /// Polynomials of degree 2 in the inputs, modulo q, that differ are the same at a random point with a probability of 2 / q.
+    #[test]
+    fn nodes_apply_and_multiply_matrices() {
+        check::<Sntrup653>();
+        check::<Sntrup761>();
+        check::<Sntrup857>();
+        check::<Sntrup953>();
+        check::<Sntrup1013>();
+        check::<Sntrup1277>();
+    }
+}
