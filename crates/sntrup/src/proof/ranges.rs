@@ -69,7 +69,7 @@ fn multiply<P: ParameterSet, const PAIRS: usize>() -> Outcome {
 
     transform.0.as_mut().fill(Interval::within(Ranges::<P>::TRANSFORM));
     let other = transform.clone();
-    let kernel = Base { a: &mut transform, b: &other, space: &mut space };
+    let kernel = Base { out: &mut transform, a: None, b: &other, space: &mut space };
     outcome.violations[1] = examine(|| lanes.run(kernel)).1;
     outcome.product = bound(transform.0.as_ref());
 
@@ -256,7 +256,7 @@ impl Claim for TooLarge {
         let wide = Interval::within(i16::MAX);
         transform.0.as_mut().fill(wide);
         let other = transform.clone();
-        let kernel = Base { a: &mut transform, b: &other, space: &mut space };
+        let kernel = Base { out: &mut transform, a: None, b: &other, space: &mut space };
         let ((), violations) = examine(|| lanes.run(kernel));
         assert!(!violations.is_empty(), "{}", P::NAME);
     }
