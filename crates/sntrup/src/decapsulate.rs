@@ -64,13 +64,14 @@ enum Factor {
 
 /// Where the factors of a decapsulation come from.
 trait Factors<P: ParameterSet> {
-    /// Multiplies `product` by a factor; `other` and `space` are used on the way.
+    /// Multiplies `product` by a factor; `other`, `a` and `space` are used on the way.
     fn multiply<L: Hardware>(
         &self,
         lanes: L,
         factor: Factor,
         product: &mut Transform<P>,
         other: &mut Transform<P>,
+        a: &mut Coefficients<P>,
         space: &mut Workspace<P>,
     );
 
@@ -87,9 +88,10 @@ impl<P: ParameterSet> Factors<P> for FromBytes<'_, P> {
         factor: Factor,
         product: &mut Transform<P>,
         other: &mut Transform<P>,
+        a: &mut Coefficients<P>,
         space: &mut Workspace<P>,
     ) {
-        transform(lanes, self.0, factor, other, space);
+        transform(lanes, self.0, factor, other, a, space);
         product.multiply_by(lanes, other, space);
     }
 
@@ -99,21 +101,22 @@ impl<P: ParameterSet> Factors<P> for FromBytes<'_, P> {
     }
 }
 
-/// Makes `to` the transform of a factor.
+/// Makes `to` the transform of a factor; `a` is used on the way.
 fn transform<P: ParameterSet, L: Hardware>(
     lanes: L,
     key: &SecretKey<P>,
     factor: Factor,
     to: &mut Transform<P>,
+    a: &mut Coefficients<P>,
     space: &mut Workspace<P>,
 ) {
-    let (mut a, parts) = (Coefficients::zero(), key.parts());
+    let parts = key.parts();
     match factor {
-        Factor::F => lanes.run(DecodeSmall(&mut a, parts.f)),
-        Factor::GInverse => lanes.run(DecodeSmall(&mut a, parts.g_inverse)),
-        Factor::H => lanes.run(DecodeRq(&mut a, parts.public_key)),
+        Factor::F => lanes.run(DecodeSmall(a, parts.f)),
+        Factor::GInverse => lanes.run(DecodeSmall(a, parts.g_inverse)),
+        Factor::H => lanes.run(DecodeRq(a, parts.public_key)),
     }
-    to.set(lanes, &a, space);
+    to.set(lanes, a, space);
 }
 
 pub(crate) struct FromExpansion<'a, P: ParameterSet>(&'a Expansion<P>);
@@ -125,6 +128,7 @@ impl<P: ParameterSet> Factors<P> for FromExpansion<'_, P> {
         factor: Factor,
         product: &mut Transform<P>,
         _: &mut Transform<P>,
+        _: &mut Coefficients<P>,
         space: &mut Workspace<P>,
     ) {
         let other = match factor {
@@ -156,10 +160,10 @@ impl<P: ParameterSet> Dispatch for Expand<'_, P> {
             h: Transform::zero(),
             rho_hash: hash(lanes, Purpose::Small, &[key.parts().rho]),
         });
-        let space = &mut Workspace::new();
-        transform(lanes, key, Factor::F, &mut expansion.f, space);
-        transform(lanes, key, Factor::GInverse, &mut expansion.g_inverse, space);
-        transform(lanes, key, Factor::H, &mut expansion.h, space);
+        let (a, space) = (&mut Coefficients::zero(), &mut Workspace::new());
+        transform(lanes, key, Factor::F, &mut expansion.f, a, space);
+        transform(lanes, key, Factor::GInverse, &mut expansion.g_inverse, a, space);
+        transform(lanes, key, Factor::H, &mut expansion.h, a, space);
         expansion
     }
 }
@@ -183,11 +187,11 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
         // r = (3 f c mod q) / g mod 3
         lanes.run(DecodeRounded(&mut r, &ciphertext.as_bytes()[..P::ROUNDED_BYTES]));
         product.set(lanes, &r, space);
-        factors.multiply(lanes, Factor::F, &mut product, &mut other, space);
+        factors.multiply(lanes, Factor::F, &mut product, &mut other, &mut r, space);
         product.invert(lanes, &mut r, space);
         lanes.run(TripleToSmall::<P, L>(&mut r));
         product.set(lanes, &r, space);
-        factors.multiply(lanes, Factor::GInverse, &mut product, &mut other, space);
+        factors.multiply(lanes, Factor::GInverse, &mut product, &mut other, &mut r, space);
         product.invert(lanes, &mut r, space);
         lanes.run(r3::Reduce::<P, L>(&mut r));
 
@@ -200,7 +204,7 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
         let [r_hash, rho_hash] = factors.hashes(lanes, r_bytes.as_ref());
         wipe(r_bytes.as_mut());
         product.set(lanes, &r, space);
-        factors.multiply(lanes, Factor::H, &mut product, &mut other, space);
+        factors.multiply(lanes, Factor::H, &mut product, &mut other, &mut r, space);
         let public_key_hash = key.parts().public_key_hash;
         let mut again = P::CiphertextBytes::filled(0);
         let (rounded, confirmation) = again.as_mut().split_at_mut(P::ROUNDED_BYTES);

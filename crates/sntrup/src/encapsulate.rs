@@ -199,35 +199,47 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
             From::Prepared(r) => r,
             From::Random(random) => hashed_with(lanes, random, &mut key_hash, key, space),
         };
-        let mut h = Coefficients::zero();
-        lanes.run(DecodeRq(&mut h, key));
-        let mut product = Transform::zero();
-        product.set(lanes, &h, space);
-        product.multiply_by(lanes, &r.transform, space);
-        let mut ciphertext = P::CiphertextBytes::filled(0);
-        let rounded = &mut ciphertext.as_mut()[..P::ROUNDED_BYTES];
-        encode_product(lanes, &mut product, &mut h, space, rounded);
-
-        // The confirmation depends on the key's hash, and comes last in what the session key is the hash of.
-        let mut session = Begun::new();
-        let known = (1 + HASH_BYTES + P::ROUNDED_BYTES) / BLOCK_BYTES;
-        let blocks = known.min(key_hash.remaining(Purpose::PublicKey, &[key]));
-        advance_two(
-            lanes,
-            blocks,
-            (&mut key_hash, Purpose::PublicKey, &[key]),
-            (&mut session, Purpose::Session, &[&*r.hash, ciphertext.as_ref()]),
-        );
-        let key_hash = finish(lanes, key_hash, Purpose::PublicKey, &[key]);
-        let confirmation = hash(lanes, Purpose::Confirmation, &[&*r.hash, &*key_hash]);
-        ciphertext.as_mut()[P::ROUNDED_BYTES..].copy_from_slice(&*confirmation);
-        let parts = [&*r.hash, ciphertext.as_ref()];
-        let secret = finish(lanes, session, Purpose::Session, &parts);
-        (Ciphertext(ciphertext), SharedSecret(secret))
+        complete(lanes, key, &r, key_hash, space)
     }
 }
 
-/// r of an encapsulation for `key`, of whose hash the first blocks are computed along with that of r.
+/// The encapsulation for `key`, of whose hash the first blocks may be there. Not inlined, as above.
+#[inline(never)]
+fn complete<P: ParameterSet, L: Hardware>(
+    lanes: L,
+    key: &[u8],
+    r: &Prepared<P>,
+    mut key_hash: Begun,
+    space: &mut Workspace<P>,
+) -> (Ciphertext<P>, SharedSecret) {
+    let mut h = Coefficients::zero();
+    lanes.run(DecodeRq(&mut h, key));
+    let mut product = Transform::zero();
+    product.set(lanes, &h, space);
+    product.multiply_by(lanes, &r.transform, space);
+    let mut ciphertext = P::CiphertextBytes::filled(0);
+    let rounded = &mut ciphertext.as_mut()[..P::ROUNDED_BYTES];
+    encode_product(lanes, &mut product, &mut h, space, rounded);
+
+    // The confirmation depends on the key's hash, and comes last in what the session key is the hash of.
+    let mut session = Begun::new();
+    let known = (1 + HASH_BYTES + P::ROUNDED_BYTES) / BLOCK_BYTES;
+    let blocks = known.min(key_hash.remaining(Purpose::PublicKey, &[key]));
+    advance_two(
+        lanes,
+        blocks,
+        (&mut key_hash, Purpose::PublicKey, &[key]),
+        (&mut session, Purpose::Session, &[&*r.hash, ciphertext.as_ref()]),
+    );
+    let key_hash = finish(lanes, key_hash, Purpose::PublicKey, &[key]);
+    let confirmation = hash(lanes, Purpose::Confirmation, &[&*r.hash, &*key_hash]);
+    ciphertext.as_mut()[P::ROUNDED_BYTES..].copy_from_slice(&*confirmation);
+    let secret = finish(lanes, session, Purpose::Session, &[&*r.hash, ciphertext.as_ref()]);
+    (Ciphertext(ciphertext), SharedSecret(secret))
+}
+
+/// r of an encapsulation for `key`, of whose hash the first blocks are computed along with that of r. Not inlined, as above.
+#[inline(never)]
 fn hashed_with<P: ParameterSet, L: Hardware>(
     lanes: L,
     random: &P::SampleBytes,
