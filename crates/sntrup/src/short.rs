@@ -49,15 +49,12 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for Short<'_, P> {
         {
             let words = words.as_mut();
             let bytes = self.bytes.as_ref();
-            for i in 0..P::P {
-                let four = [bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]];
-                words[i] = u32::from_le_bytes(four);
+            let (fours, _) = bytes.as_chunks::<4>();
+            for i in 0..P::W {
+                words[i] = u32::from_le_bytes(fours[i]) & !1;
             }
-            for word in &mut words[..P::W] {
-                *word &= !1;
-            }
-            for word in &mut words[P::W..P::P] {
-                *word = *word & !3 | 1;
+            for i in P::W..P::P {
+                words[i] = u32::from_le_bytes(fours[i]) & !3 | 1;
             }
         }
         let sort = Columns::<P, L>::new(lanes);
