@@ -5,6 +5,7 @@
 mod doctor;
 mod heap;
 mod kat;
+mod leak;
 mod measuring;
 mod module;
 mod plot;
@@ -31,6 +32,7 @@ enum Command {
     Kat(kat::Kat),
     Speed(speed::Speed),
     Plot(plot::Plot),
+    Leak(leak::Leak),
 }
 
 fn main() -> ExitCode {
@@ -40,5 +42,6 @@ fn main() -> ExitCode {
         Command::Kat(kat) => kat.run(),
         Command::Speed(speed) => speed.run(),
         Command::Plot(plot) => plot.run(),
+        Command::Leak(leak) => leak.run(),
     })
 }
