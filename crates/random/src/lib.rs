@@ -1,11 +1,14 @@
-//! Random bytes for one operation, such as the generation of a batch of keys: AES-256 in counter mode under a key that the
-//! operating system draws for it.
+//! Random bytes for one operation, such as the generation of a batch of keys: AES-256 in counter mode.
 //!
-//! Asking the operating system for every byte would cost more than all the arithmetic of a batch. A generator kept between
-//! operations would have to notice forks, or parent and child would draw the same bytes. One that lives no longer than an
-//! operation need not: a child of fork goes on with nothing but the thread that forked, and this one was in no operation.
+//! Asking the operating system for every byte would cost more than all the arithmetic of a batch, and even a key from it more than some
+//! operations' arithmetic saves. So each thread keeps a key. An operation's first bytes replace it: what the operation draws cannot be
+//! found out from what the thread has afterwards. The operating system gives a new one after [`OPERATIONS_PER_SEED`] operations, and in
+//! a child of fork, where the parent's must not be used; where the kernel cannot tell a child, for each operation.
 
 #![forbid(unsafe_code)]
+
+use core::cell::RefCell;
+use core::num::NonZeroU64;
 
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 use aes::{Aes256, Block};
@@ -20,7 +23,10 @@ const BLOCK_BYTES: usize = 16;
 /// Many blocks take little more time than one.
 const CHUNK_BYTES: usize = 64 * BLOCK_BYTES;
 
-/// Random bytes for one operation; made anew for each. Draws its key when it is first asked; its state is erased on drop.
+/// Operations after which a thread draws a new key from the operating system.
+pub const OPERATIONS_PER_SEED: u32 = 64;
+
+/// Random bytes for one operation; made anew for each. Takes its key when it is first asked; its state is erased on drop.
 #[derive(Default)]
 pub struct OperationRandom(Option<Stream>);
 
@@ -29,6 +35,47 @@ impl OperationRandom {
     pub fn new() -> Self {
         Self::default()
     }
+}
+
+/// What a thread keeps between operations.
+#[derive(Default)]
+struct Root {
+    key: Zeroizing<[u8; KEY_BYTES]>,
+    /// Operations that may still use the key and its successors.
+    uses: u32,
+    /// The process that may.
+    generation: Option<NonZeroU64>,
+}
+
+thread_local! {
+    static ROOT: RefCell<Root> = RefCell::default();
+}
+
+impl Root {
+    fn stream(&mut self) -> Result<Stream, getrandom::Error> {
+        let generation = fork::generation();
+        if self.uses == 0 || generation.is_none() || self.generation != generation {
+            self.uses = 0;
+            SysRng.try_fill_bytes(&mut *self.key)?;
+            (self.uses, self.generation) = (OPERATIONS_PER_SEED, generation);
+        }
+        self.uses -= 1;
+        let mut stream = Stream::new(Cipher::new(&self.key));
+        stream.fill(&mut *self.key);
+        Ok(stream)
+    }
+}
+
+/// A stream that nobody else has.
+fn stream() -> Result<Stream, getrandom::Error> {
+    let of_thread = ROOT.try_with(|root| root.try_borrow_mut().ok().map(|mut root| root.stream()));
+    if let Ok(Some(stream)) = of_thread {
+        return stream;
+    }
+    // The thread is ending, or a signal came while it had its key in hand.
+    let mut key = Zeroizing::new([0; KEY_BYTES]);
+    SysRng.try_fill_bytes(&mut *key)?;
+    Ok(Stream::new(Cipher::new(&key)))
 }
 
 /// The encrypted numbers 0, 1, 2, ... as little-endian blocks.
@@ -126,11 +173,7 @@ impl TryRng for OperationRandom {
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
         let stream = match &mut self.0 {
             Some(stream) => stream,
-            none => {
-                let mut key = Zeroizing::new([0; KEY_BYTES]);
-                SysRng.try_fill_bytes(&mut *key)?;
-                none.insert(Stream::new(Cipher::new(&key)))
-            }
+            none => none.insert(stream()?),
         };
         stream.fill(bytes);
         Ok(())
@@ -183,6 +226,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn threads_are_seeded_anew_and_keys_are_replaced() {
+        let mut root =
+            Root { key: Zeroizing::new([0; KEY_BYTES]), uses: 0, generation: fork::generation() };
+        let mut keys = std::collections::HashSet::new();
+        for i in 0..2 * OPERATIONS_PER_SEED {
+            let mut drawn = [0; KEY_BYTES];
+            root.stream().unwrap().fill(&mut drawn);
+            assert!(keys.insert(drawn) && keys.insert(*root.key));
+            if root.generation.is_some() {
+                assert_eq!(root.uses, OPERATIONS_PER_SEED - 1 - i % OPERATIONS_PER_SEED);
+            }
+        }
+        // What another process left.
+        root.generation = root.generation.and_then(|number| number.checked_add(1));
+        root.uses = 2;
+        root.stream().unwrap();
+        assert_eq!(root.uses, OPERATIONS_PER_SEED - 1);
     }
 
     #[test]
