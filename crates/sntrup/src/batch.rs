@@ -7,11 +7,12 @@ use crate::encode::{DecodeSmall, EncodeSmall};
 use crate::error::Error;
 use crate::kem::KeyPair;
 use crate::operations::Source;
-use crate::params::ParameterSet;
-use crate::product::{Coefficients, Transform, Workspace};
+use crate::params::{Array, ParameterSet};
+use crate::product::{Coefficients, Transform, Workspace, wipe};
 use crate::public::public;
+use crate::r3;
 use crate::recip::{r3_invert, rq_invert_triple};
-use crate::{r3, short};
+use crate::short::{self, SamplingSpace};
 
 /// Keys that share an inversion in each ring. What is kept of more does not fit into the processor's second cache, which costs as
 /// much as is saved.
@@ -91,6 +92,15 @@ struct Space<P: ParameterSet> {
     factor: Box<Transform<P>>,
     product: Box<Transform<P>>,
     workspace: Box<Workspace<P>>,
+    /// Random bytes, and what becomes of them.
+    bytes: Box<P::SampleBytes>,
+    sampling: Box<SamplingSpace<P>>,
+}
+
+impl<P: ParameterSet> Drop for Space<P> {
+    fn drop(&mut self) {
+        wipe((*self.bytes).as_mut());
+    }
 }
 
 impl<P: ParameterSet> Memory<P> {
@@ -106,6 +116,8 @@ impl<P: ParameterSet> Memory<P> {
                 factor: Transform::boxed(),
                 product: Transform::boxed(),
                 workspace: Workspace::boxed(),
+                bytes: Box::new(P::SampleBytes::filled(0)),
+                sampling: SamplingSpace::boxed(),
             },
         })
     }
@@ -122,10 +134,11 @@ where
     P: ParameterSet,
     L: Hardware,
 {
-    let Space { element, workspace, .. } = space;
+    let Space { element, bytes, sampling, workspace, .. } = space;
     let mut key = KeyPair::blank();
     loop {
-        short::small(lanes, element, random)?;
+        random((**bytes).as_mut())?;
+        short::small_derand(lanes, element, bytes);
         // A g that is not invertible is thrown away.
         if public(r3::is_invertible_by_small_factors(lanes, element)) {
             break;
@@ -133,7 +146,8 @@ where
     }
     slot.g.set(lanes, element, workspace);
     lanes.run(EncodeSmall(element, key.parts_mut().g_inverse));
-    short::short(lanes, element, random)?;
+    random((**bytes).as_mut())?;
+    short::short_derand(lanes, element, bytes, sampling);
     slot.f.set(lanes, element, workspace);
     let parts = key.parts_mut();
     lanes.run(EncodeSmall(element, parts.f));
@@ -240,7 +254,7 @@ fn invert<P: ParameterSet, L: Hardware, R: Ring<P>>(
     space: &mut Space<P>,
     keys: &mut [KeyPair<P>],
 ) -> bool {
-    let Space { element, total, factor: suffix, product, workspace } = space;
+    let Space { element, total, factor: suffix, product, workspace, .. } = space;
     let n = slots.len();
 
     // Prefix i is the product of elements 0 ..= i. The first one is the element, the last one is needed as a polynomial only.

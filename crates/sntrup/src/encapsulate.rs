@@ -14,7 +14,7 @@ use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Transform, Workspace, wipe};
 use crate::rq::Round;
 use crate::sha512::BLOCK_BYTES;
-use crate::short;
+use crate::short::{self, SamplingSpace};
 
 /// All of one encapsulation that does not depend on the public key: r, hashed and transformed. For one use:
 /// [`PreparedEncapsulation::encapsulate`] consumes it. On the heap, so that moving it leaves no copy; erased on drop.
@@ -101,7 +101,7 @@ fn prepare<P: ParameterSet, L: Hardware>(
     space: &mut Workspace<P>,
 ) -> Box<Prepared<P>> {
     let mut r = Coefficients::zero();
-    short::short_derand(lanes, &mut r, random);
+    short::short_derand(lanes, &mut r, random, &mut SamplingSpace::new());
     lanes.run(EncodeSmall(&r, bytes.as_mut()));
     let mut prepared = Box::new(Prepared { transform: Transform::zero(), hash: Hash::default() });
     prepared.transform.set(lanes, &r, space);

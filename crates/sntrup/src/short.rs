@@ -4,22 +4,38 @@ use core::marker::PhantomData;
 
 use lanes::{Hardware, IntegerLanes, Kernel};
 
-use crate::error::Error;
-use crate::operations::Source;
 use crate::params::{Array, ParameterSet};
 use crate::product::{Coefficients, wipe};
 
-/// Fills `sample` with a Short drawn as one call of 4p bytes.
-pub(crate) fn short<P: ParameterSet, L: Hardware>(
-    lanes: L,
-    sample: &mut Coefficients<P>,
-    random: &mut Source<'_>,
-) -> Result<(), Error> {
-    let mut bytes = P::SampleBytes::filled(0);
-    let drawn = random(bytes.as_mut());
-    short_derand(lanes, sample, &bytes);
-    wipe(bytes.as_mut());
-    drawn
+/// What sampling works with; erased on drop.
+pub(crate) struct SamplingSpace<P: ParameterSet> {
+    words: P::Sorted<u32>,
+    pairs: P::Sorted<i16>,
+    trits: P::Sorted<i16>,
+}
+
+impl<P: ParameterSet> SamplingSpace<P> {
+    pub(crate) fn new() -> Self {
+        SamplingSpace {
+            words: P::Sorted::filled(0),
+            pairs: P::Sorted::filled(0),
+            trits: P::Sorted::filled(0),
+        }
+    }
+
+    /// On the heap. Not inlined, so that what passes over the stack is off it again when the work begins.
+    #[inline(never)]
+    pub(crate) fn boxed() -> Box<Self> {
+        Box::new(Self::new())
+    }
+}
+
+impl<P: ParameterSet> Drop for SamplingSpace<P> {
+    fn drop(&mut self) {
+        wipe(self.words.as_mut());
+        wipe(self.pairs.as_mut());
+        wipe(self.trits.as_mut());
+    }
 }
 
 /// Fills `sample` with the Short of given random bytes: the low bits of the first w words are even, those of the others 1, and
@@ -28,13 +44,15 @@ pub(crate) fn short_derand<P: ParameterSet, L: Hardware>(
     lanes: L,
     sample: &mut Coefficients<P>,
     bytes: &P::SampleBytes,
+    space: &mut SamplingSpace<P>,
 ) {
-    lanes.run(Short { sample, bytes });
+    lanes.run(Short { sample, bytes, space });
 }
 
 struct Short<'a, P: ParameterSet> {
     sample: &'a mut Coefficients<P>,
     bytes: &'a P::SampleBytes,
+    space: &'a mut SamplingSpace<P>,
 }
 
 impl<P: ParameterSet, L: Hardware> Kernel<L> for Short<'_, P> {
@@ -42,28 +60,23 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for Short<'_, P> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        // What fills the columns up comes last.
-        let mut words = P::Sorted::<u32>::filled(u32::MAX);
-        let mut pairs = P::Sorted::<i16>::filled(0);
-        let mut trits = P::Sorted::<i16>::filled(0);
+        let SamplingSpace { words, pairs, trits } = self.space;
         {
             let words = words.as_mut();
-            let bytes = self.bytes.as_ref();
-            let (fours, _) = bytes.as_chunks::<4>();
+            let (fours, _) = self.bytes.as_ref().as_chunks::<4>();
             for i in 0..P::W {
                 words[i] = u32::from_le_bytes(fours[i]) & !1;
             }
             for i in P::W..P::P {
                 words[i] = u32::from_le_bytes(fours[i]) & !3 | 1;
             }
+            // What fills the columns up comes last.
+            words[P::P..].fill(u32::MAX);
         }
         let sort = Columns::<P, L>::new(lanes);
         sort.sort(words.as_mut());
         sort.store_trits(words.as_ref(), pairs.as_mut(), trits.as_mut());
         self.sample.as_mut_slice().copy_from_slice(&trits.as_ref()[..P::P]);
-        wipe(words.as_mut());
-        wipe(pairs.as_mut());
-        wipe(trits.as_mut());
     }
 }
 
@@ -393,17 +406,13 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
     }
 }
 
-/// Fills `sample` with a uniform Small drawn as one call of 4p bytes.
-pub(crate) fn small<P: ParameterSet, L: Hardware>(
+/// Fills `sample` with the uniform Small of given random bytes.
+pub(crate) fn small_derand<P: ParameterSet, L: Hardware>(
     lanes: L,
     sample: &mut Coefficients<P>,
-    random: &mut Source<'_>,
-) -> Result<(), Error> {
-    let mut bytes = P::SampleBytes::filled(0);
-    let drawn = random(bytes.as_mut());
-    lanes.run(Small { sample, bytes: &bytes });
-    wipe(bytes.as_mut());
-    drawn
+    bytes: &P::SampleBytes,
+) {
+    lanes.run(Small { sample, bytes });
 }
 
 struct Small<'a, P: ParameterSet> {
