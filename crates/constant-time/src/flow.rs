@@ -252,7 +252,7 @@ impl<'i> Machine<'i> {
 
         let next = match instruction.mnemonic() {
             Mnemonic::Call => return self.call(state, instruction, &memory),
-            Mnemonic::Jmp => return self.jump(state, instruction),
+            Mnemonic::Jmp => return self.jump(state, instruction, &memory),
             Mnemonic::Ret | Mnemonic::Ud2 | Mnemonic::Int3 => return Next::Ends,
             Mnemonic::Syscall | Mnemonic::Int | Mnemonic::Hlt => {
                 self.finding("leaves the program");
@@ -522,18 +522,23 @@ impl<'i> Machine<'i> {
         Next::Through
     }
 
-    fn jump(&mut self, state: &mut State<'i>, instruction: &Instruction) -> Next {
+    fn jump(
+        &mut self,
+        state: &mut State<'i>,
+        instruction: &Instruction,
+        memory: &[UsedMemory],
+    ) -> Next {
         if instruction.op0_kind() == OpKind::NearBranch64 {
             let to = instruction.near_branch64();
             if (self.start..self.end).contains(&to) {
                 return Next::Jump { to, or_through: false };
             }
-        } else {
+        } else if !matches!(self.operand(state, instruction, 0, memory), Value::Code(_)) {
             self.finding("jumps to where a register or memory says");
             return Next::Ends;
         }
         // A call in the last place.
-        let _ = self.call(state, instruction, &[]);
+        let _ = self.call(state, instruction, memory);
         Next::Ends
     }
 }
