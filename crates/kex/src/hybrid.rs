@@ -3,7 +3,7 @@ use core::marker::PhantomData;
 use lanes::Backend;
 use rand_core::TryCryptoRng;
 
-use crate::{Error, Kem, KeyExchange, KeyPair};
+use crate::{Error, Kem, KeyExchange, KeyPair, Storable};
 
 /// A KEM and a key exchange side by side, the KEM's part first in keys, key shares and secrets (as in RFC 9954 for SSH).
 ///
@@ -18,6 +18,7 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
 
     type PublicKey = (A::PublicKey, B::Public);
     type SecretKey = (A::SecretKey, B::Secret);
+    type PreparedEncapsulation = (A::PreparedEncapsulation, B::Secret);
 
     fn generate_batch<R: TryCryptoRng + ?Sized>(
         backend: Backend,
@@ -74,9 +75,30 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         let (ciphertext_a, ciphertext_b) = ciphertext.split_at_mut(A::CIPHERTEXT_BYTES);
         let (secret_a, secret_b) = secret.split_at_mut(A::SHARED_SECRET_BYTES);
         A::encapsulate(a, backend, random, ciphertext_a, secret_a)?;
-        let ephemeral = B::start(random)?;
-        B::write_public(&B::public(&ephemeral), ciphertext_b);
-        B::complete(&ephemeral, b, secret_b)
+        answer::<B>(&B::start(random)?, b, ciphertext_b, secret_b)
+    }
+
+    fn prepare_batch<R: TryCryptoRng + ?Sized>(
+        backend: Backend,
+        count: usize,
+        random: &mut R,
+    ) -> Result<Vec<Self::PreparedEncapsulation>, Error> {
+        A::prepare_batch(backend, count, random)?
+            .into_iter()
+            .map(|a| Ok((a, B::start(random)?)))
+            .collect()
+    }
+
+    fn encapsulate_prepared(
+        (prepared_a, prepared_b): Self::PreparedEncapsulation,
+        (a, b): &Self::PublicKey,
+        ciphertext: &mut [u8],
+        secret: &mut [u8],
+    ) -> Result<(), Error> {
+        let (ciphertext_a, ciphertext_b) = ciphertext.split_at_mut(A::CIPHERTEXT_BYTES);
+        let (secret_a, secret_b) = secret.split_at_mut(A::SHARED_SECRET_BYTES);
+        A::encapsulate_prepared(prepared_a, a, ciphertext_a, secret_a)?;
+        answer::<B>(&prepared_b, b, ciphertext_b, secret_b)
     }
 
     fn decapsulate(
@@ -91,6 +113,32 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         let peer = B::read_public(ciphertext_b)?;
         A::decapsulate(a, backend, ciphertext_a, secret_a)?;
         B::complete(b, &peer, secret_b)
+    }
+}
+
+/// The key exchange's part of an encapsulation.
+fn answer<B: KeyExchange>(
+    ephemeral: &B::Secret,
+    peer: &B::Public,
+    ciphertext: &mut [u8],
+    secret: &mut [u8],
+) -> Result<(), Error> {
+    B::write_public(&B::public(ephemeral), ciphertext);
+    B::complete(ephemeral, peer, secret)
+}
+
+impl<A: Storable, B: Storable> Storable for (A, B) {
+    const STORED_BYTES: usize = A::STORED_BYTES + B::STORED_BYTES;
+
+    fn store(&self, out: &mut [u8]) {
+        let (out_a, out_b) = out.split_at_mut(A::STORED_BYTES);
+        self.0.store(out_a);
+        self.1.store(out_b);
+    }
+
+    fn restore(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        let (a, b) = split("stored pair", Self::STORED_BYTES, bytes, A::STORED_BYTES)?;
+        Ok((A::restore(backend, a)?, B::restore(backend, b)?))
     }
 }
 

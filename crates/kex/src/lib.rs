@@ -19,5 +19,5 @@ pub use groups::{
 pub use hybrid::Hybrid;
 pub use lanes::{Backend, BackendError};
 pub use sntrup_kem::Sntrup;
-pub use traits::{Kem, KeyExchange, KeyPair};
-pub use x25519::X25519;
+pub use traits::{Kem, KeyExchange, KeyPair, Storable};
+pub use x25519::{Secret as X25519Secret, X25519};

@@ -2,9 +2,12 @@ use core::marker::PhantomData;
 
 use lanes::Backend;
 use rand_core::TryCryptoRng;
-use sntrup::{Ciphertext, ParameterSet, PublicKey, SHARED_SECRET_BYTES, SecretKey};
+use sntrup::{
+    Ciphertext, ParameterSet, PreparedEncapsulation, PublicKey, SHARED_SECRET_BYTES, SecretKey,
+    SharedSecret,
+};
 
-use crate::{Error, Kem, KeyPair};
+use crate::{Error, Kem, KeyPair, Storable};
 
 /// Streamlined NTRU Prime with parameter set `P`.
 pub struct Sntrup<P>(PhantomData<P>);
@@ -17,6 +20,7 @@ impl<P: ParameterSet> Kem for Sntrup<P> {
 
     type PublicKey = PublicKey<P>;
     type SecretKey = SecretKey<P>;
+    type PreparedEncapsulation = PreparedEncapsulation<P>;
 
     fn generate_batch<R: TryCryptoRng + ?Sized>(
         backend: Backend,
@@ -64,9 +68,25 @@ impl<P: ParameterSet> Kem for Sntrup<P> {
         ciphertext: &mut [u8],
         secret: &mut [u8],
     ) -> Result<(), Error> {
-        let (made, shared) = key.encapsulate(backend, random)?;
-        ciphertext.copy_from_slice(made.as_bytes());
-        secret.copy_from_slice(shared.as_bytes());
+        write(key.encapsulate(backend, random)?, ciphertext, secret);
+        Ok(())
+    }
+
+    fn prepare_batch<R: TryCryptoRng + ?Sized>(
+        backend: Backend,
+        count: usize,
+        random: &mut R,
+    ) -> Result<Vec<PreparedEncapsulation<P>>, Error> {
+        Ok(PreparedEncapsulation::generate_batch(backend, count, random)?)
+    }
+
+    fn encapsulate_prepared(
+        prepared: PreparedEncapsulation<P>,
+        key: &PublicKey<P>,
+        ciphertext: &mut [u8],
+        secret: &mut [u8],
+    ) -> Result<(), Error> {
+        write(prepared.encapsulate(key), ciphertext, secret);
         Ok(())
     }
 
@@ -79,5 +99,38 @@ impl<P: ParameterSet> Kem for Sntrup<P> {
         let ciphertext = Ciphertext::from_bytes(ciphertext)?;
         secret.copy_from_slice(key.decapsulate(backend, &ciphertext).as_bytes());
         Ok(())
+    }
+}
+
+fn write<P: ParameterSet>(
+    (made, shared): (Ciphertext<P>, SharedSecret),
+    ciphertext: &mut [u8],
+    secret: &mut [u8],
+) {
+    ciphertext.copy_from_slice(made.as_bytes());
+    secret.copy_from_slice(shared.as_bytes());
+}
+
+impl<P: ParameterSet> Storable for SecretKey<P> {
+    const STORED_BYTES: usize = P::SECRET_KEY_BYTES;
+
+    fn store(&self, out: &mut [u8]) {
+        out.copy_from_slice(self.as_bytes());
+    }
+
+    fn restore(_: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        Ok(SecretKey::from_trusted_bytes(bytes)?)
+    }
+}
+
+impl<P: ParameterSet> Storable for PreparedEncapsulation<P> {
+    const STORED_BYTES: usize = Self::BYTES;
+
+    fn store(&self, out: &mut [u8]) {
+        self.write(out);
+    }
+
+    fn restore(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        Ok(PreparedEncapsulation::from_trusted_bytes(backend, bytes)?)
     }
 }

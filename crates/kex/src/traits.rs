@@ -3,6 +3,25 @@ use rand_core::TryCryptoRng;
 
 use crate::Error;
 
+/// Something secret that can be kept as plain bytes, in memory that is better protected than a program's, until it is used.
+pub trait Storable: Send + Sized {
+    /// Bytes that it takes.
+    const STORED_BYTES: usize;
+
+    /// Writes [`Self::STORED_BYTES`] bytes.
+    ///
+    /// # Panics
+    /// `out` has another length.
+    fn store(&self, out: &mut [u8]);
+
+    /// Reads what [`Storable::store`] wrote in the same process and nobody else could have changed since. `backend` is the one that it
+    /// was made for.
+    ///
+    /// # Errors
+    /// The length is not [`Self::STORED_BYTES`].
+    fn restore(backend: Backend, bytes: &[u8]) -> Result<Self, Error>;
+}
+
 /// A key encapsulation mechanism.
 ///
 /// Buffers passed in have exactly the sizes that the constants say, in bytes.
@@ -19,7 +38,9 @@ pub trait Kem: Send + Sync + Sized + 'static {
     /// A checked public key.
     type PublicKey: Clone + PartialEq + Send + Sync;
     /// A checked secret key, erased on drop.
-    type SecretKey: Clone + Send + Sync;
+    type SecretKey: Clone + Storable + Sync;
+    /// What of an encapsulation does not depend on the peer's key; erased on drop.
+    type PreparedEncapsulation: Storable;
 
     /// `count` key pairs, together cheaper than one by one.
     ///
@@ -66,6 +87,27 @@ pub trait Kem: Send + Sync + Sized + 'static {
         key: &Self::PublicKey,
         backend: Backend,
         random: &mut R,
+        ciphertext: &mut [u8],
+        secret: &mut [u8],
+    ) -> Result<(), Error>;
+
+    /// Prepares `count` encapsulations.
+    ///
+    /// # Errors
+    /// The random source failed.
+    fn prepare_batch<R: TryCryptoRng + ?Sized>(
+        backend: Backend,
+        count: usize,
+        random: &mut R,
+    ) -> Result<Vec<Self::PreparedEncapsulation>, Error>;
+
+    /// [`Kem::encapsulate`] with what was prepared, which is used up.
+    ///
+    /// # Errors
+    /// The key is one that no honest peer could have sent.
+    fn encapsulate_prepared(
+        prepared: Self::PreparedEncapsulation,
+        key: &Self::PublicKey,
         ciphertext: &mut [u8],
         secret: &mut [u8],
     ) -> Result<(), Error>;
@@ -128,8 +170,8 @@ pub trait KeyExchange: Send + Sync + Sized + 'static {
 
     /// A checked public value.
     type Public: Clone + PartialEq + Send + Sync;
-    /// A secret value, erased on drop.
-    type Secret: Clone + Send + Sync;
+    /// A secret value, with its public one; erased on drop.
+    type Secret: Clone + Storable + Sync;
 
     /// A fresh secret value.
     ///

@@ -1,8 +1,9 @@
+use lanes::Backend;
 use rand_core::TryCryptoRng;
 use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::Zeroizing;
 
-use crate::{Error, KeyExchange};
+use crate::{Error, KeyExchange, Storable};
 
 const BYTES: usize = 32;
 
@@ -43,16 +44,16 @@ impl KeyExchange for X25519 {
     const SHARED_SECRET_BYTES: usize = BYTES;
 
     type Public = PublicKey;
-    type Secret = StaticSecret;
+    type Secret = Secret;
 
-    fn start<R: TryCryptoRng + ?Sized>(random: &mut R) -> Result<StaticSecret, Error> {
+    fn start<R: TryCryptoRng + ?Sized>(random: &mut R) -> Result<Secret, Error> {
         let mut bytes = Zeroizing::new([0; BYTES]);
         random.try_fill_bytes(&mut *bytes).map_err(|_| Error::RandomSource)?;
-        Ok(StaticSecret::from(*bytes))
+        Ok(Secret::new(&bytes))
     }
 
-    fn public(secret: &StaticSecret) -> PublicKey {
-        PublicKey::from(secret)
+    fn public(secret: &Secret) -> PublicKey {
+        secret.public
     }
 
     /// Refuses points of small order. Non-canonical values are taken, as RFC 7748 demands.
@@ -72,24 +73,58 @@ impl KeyExchange for X25519 {
         out.copy_from_slice(public.as_bytes());
     }
 
-    fn read_secret(bytes: &[u8]) -> Result<StaticSecret, Error> {
+    fn read_secret(bytes: &[u8]) -> Result<Secret, Error> {
         Error::check_length("X25519 secret key", BYTES, bytes)?;
-        let mut secret = Zeroizing::new([0; BYTES]);
-        secret.copy_from_slice(bytes);
-        Ok(StaticSecret::from(*secret))
+        let mut scalar = Zeroizing::new([0; BYTES]);
+        scalar.copy_from_slice(bytes);
+        Ok(Secret::new(&scalar))
     }
 
-    fn write_secret(secret: &StaticSecret, out: &mut [u8]) {
-        out.copy_from_slice(secret.as_bytes());
+    fn write_secret(secret: &Secret, out: &mut [u8]) {
+        out.copy_from_slice(secret.scalar.as_bytes());
     }
 
-    fn complete(secret: &StaticSecret, peer: &PublicKey, out: &mut [u8]) -> Result<(), Error> {
-        let shared = secret.diffie_hellman(peer);
+    fn complete(secret: &Secret, peer: &PublicKey, out: &mut [u8]) -> Result<(), Error> {
+        let shared = secret.scalar.diffie_hellman(peer);
         if !shared.was_contributory() {
             return Err(Error::SmallOrder);
         }
         out.copy_from_slice(shared.as_bytes());
         Ok(())
+    }
+}
+
+/// A secret value, and the public one, whose computation is half of a key exchange.
+#[derive(Clone)]
+pub struct Secret {
+    scalar: StaticSecret,
+    public: PublicKey,
+}
+
+impl Secret {
+    fn new(bytes: &[u8; BYTES]) -> Self {
+        let scalar = StaticSecret::from(*bytes);
+        let public = PublicKey::from(&scalar);
+        Secret { scalar, public }
+    }
+}
+
+impl Storable for Secret {
+    const STORED_BYTES: usize = 2 * BYTES;
+
+    fn store(&self, out: &mut [u8]) {
+        let (scalar, public) = out.split_at_mut(BYTES);
+        scalar.copy_from_slice(self.scalar.as_bytes());
+        public.copy_from_slice(self.public.as_bytes());
+    }
+
+    fn restore(_: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        Error::check_length("stored X25519 secret", Self::STORED_BYTES, bytes)?;
+        let mut scalar = Zeroizing::new([0; BYTES]);
+        let mut public = [0; BYTES];
+        scalar.copy_from_slice(&bytes[..BYTES]);
+        public.copy_from_slice(&bytes[BYTES..]);
+        Ok(Secret { scalar: StaticSecret::from(*scalar), public: PublicKey::from(public) })
     }
 }
 
@@ -106,7 +141,7 @@ mod tests {
                 u[BYTES - 1] |= top;
                 assert_eq!(X25519::read_public(&u), Err(Error::SmallOrder), "{u:02x?}");
                 // The list holds nothing but such points.
-                let shared = secret.diffie_hellman(&PublicKey::from(u));
+                let shared = secret.scalar.diffie_hellman(&PublicKey::from(u));
                 assert!(!shared.was_contributory(), "{u:02x?}");
             }
         }

@@ -8,7 +8,7 @@ use rand_core::TryCryptoRng;
 use crate::encode::{DecodeRq, EncodeRounded, EncodeSmall};
 use crate::error::Error;
 use crate::hash::{Begun, Hash, Purpose, advance_two, finish, hash, hash_all};
-use crate::kem::{Ciphertext, PublicKey, SharedSecret};
+use crate::kem::{Ciphertext, PublicKey, SharedSecret, what};
 use crate::operations::Source;
 use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Transform, Workspace, wipe};
@@ -65,6 +65,36 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
             backend,
             PrepareBatch { backend, count, random, parameter_set: PhantomData },
         )
+    }
+
+    /// Bytes that [`PreparedEncapsulation::write`] writes.
+    pub const BYTES: usize = P::WIDE * size_of::<i16>() + HASH_BYTES;
+
+    /// Writes [`Self::BYTES`] bytes, for [`PreparedEncapsulation::from_trusted_bytes`] on the same machine: handle with care.
+    ///
+    /// # Panics
+    /// `out` has another length.
+    pub fn write(&self, out: &mut [u8]) {
+        let (transform, hash) = out.split_at_mut(Self::BYTES - HASH_BYTES);
+        self.r.transform.write(transform);
+        hash.copy_from_slice(&*self.r.hash);
+    }
+
+    /// Reads what [`PreparedEncapsulation::write`] wrote, of one that was made for the same `backend`, and nobody else could have
+    /// changed since: only the length is checked.
+    ///
+    /// # Errors
+    /// The length is not [`Self::BYTES`].
+    pub fn from_trusted_bytes(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() != Self::BYTES {
+            let what = what::<P>("prepared encapsulation");
+            return Err(Error::Length { what, expected: Self::BYTES, actual: bytes.len() });
+        }
+        let (transform, hash) = bytes.split_at(Self::BYTES - HASH_BYTES);
+        let mut r = Box::new(Prepared { transform: Transform::zero(), hash: Hash::default() });
+        r.transform.read(transform);
+        r.hash.copy_from_slice(hash);
+        Ok(PreparedEncapsulation { backend, r })
     }
 
     /// Makes a shared secret and the ciphertext that tells the key's owner about it.

@@ -92,7 +92,7 @@ fn array<P: ParameterSet, A: Array<u8>>(object: &'static str, bytes: &[u8]) -> R
     Ok(array)
 }
 
-fn what<P: ParameterSet>(object: &'static str) -> What {
+pub(crate) fn what<P: ParameterSet>(object: &'static str) -> What {
     What { parameter_set: P::NAME, object }
 }
 
@@ -246,14 +246,8 @@ impl<P: ParameterSet> SecretKey<P> {
     /// The length is not [`ParameterSet::SECRET_KEY_BYTES`]; a part is not canonically encoded; f has not weight w; or the hash is
     /// not the public key's. [`SecretKey::check`] goes further.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut key = SecretKey::<P>(Box::new(P::SecretKeyBytes::filled(0)));
-        let expected = P::SECRET_KEY_BYTES;
+        let key = Self::from_trusted_bytes(bytes)?;
         let what = what::<P>("secret key");
-        if bytes.len() != expected {
-            return Err(Error::Length { what, expected, actual: bytes.len() });
-        }
-        (*key.0).as_mut().copy_from_slice(bytes);
-
         let parts = parts::<P>(bytes);
         // What is wrong with a file that holds no key is not secret.
         let canonical = public(is_canonical_small::<P>(parts.f))
@@ -268,6 +262,21 @@ impl<P: ParameterSet> SecretKey<P> {
         if !(weighs && hashes) {
             return Err(Error::Inconsistent { what });
         }
+        Ok(key)
+    }
+
+    /// Reads what [`SecretKey::as_bytes`] gave and nobody else could have changed since: only the length is checked.
+    ///
+    /// # Errors
+    /// The length is not [`ParameterSet::SECRET_KEY_BYTES`].
+    pub fn from_trusted_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut key = SecretKey::<P>(Box::new(P::SecretKeyBytes::filled(0)));
+        let expected = P::SECRET_KEY_BYTES;
+        if bytes.len() != expected {
+            let what = what::<P>("secret key");
+            return Err(Error::Length { what, expected, actual: bytes.len() });
+        }
+        (*key.0).as_mut().copy_from_slice(bytes);
         Ok(key)
     }
 
