@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate's level: it may only use crates of lower levels.
-const LEVELS: [(&str, u8); 17] = [
+const LEVELS: [(&str, u8); 18] = [
     ("artifacts", 0),
     ("cli", 1),
     ("constant-time", 5),
@@ -21,15 +21,16 @@ const LEVELS: [(&str, u8); 17] = [
     ("measure", 2),
     ("sntrup", 2),
     ("kex", 3),
-    ("openssl-provider", 4),
+    ("keypool", 4),
     ("sntrup-capi", 4),
-    ("fastkex", 4),
-    ("xtask", 5),
+    ("openssl-provider", 5),
+    ("fastkex", 5),
+    ("xtask", 6),
 ];
 
-/// Crates that may hold unsafe code: SIMD, memory that the kernel treats differently, and the boundary to C.
+/// Crates that may hold unsafe code: SIMD, memory that the kernel treats differently or processes share, and the boundary to C.
 fn is_fenced(name: &str) -> bool {
-    ["lanes", "fork", "sntrup-capi"].contains(&name) || name.starts_with("openssl-")
+    ["lanes", "fork", "keypool", "sntrup-capi"].contains(&name) || name.starts_with("openssl-")
 }
 
 fn packages(manifest: &Path) -> Vec<Value> {

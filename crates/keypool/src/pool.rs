@@ -1,0 +1,257 @@
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Instant;
+
+use kex::{Backend, Error};
+
+use crate::clock::Time;
+use crate::growth::Growth;
+use crate::kind::Kind;
+use crate::per_process::{PerProcess, Process};
+use crate::refiller::{Member, Refiller, Tended};
+use crate::settings::{Batch, Refill, Settings};
+use crate::statistics::{Counted, Counter, Counts};
+use crate::store::Store;
+
+/// Of one kind of item, as many as there is demand for.
+pub struct Pool<K: Kind> {
+    name: String,
+    backend: Backend,
+    settings: Settings,
+    store: PerProcess<Store>,
+    /// What was made then or before is not handed out, as [`Time::to_bits`].
+    flushed: AtomicU64,
+    refiller: Arc<Refiller>,
+    kind: PhantomData<K>,
+}
+
+/// The background has so many batches in stock.
+const BATCHES: usize = 4;
+/// A batch's memory, in bytes of its stored items, is less than so many times these: transforms of some polynomials, keys, their encodings.
+const WORKING_MEMORY: usize = 16;
+
+enum Taken<T> {
+    Item(T),
+    /// Erased, and where that is counted.
+    Erased(Counter),
+}
+
+impl<K: Kind> Pool<K> {
+    pub(crate) fn new(
+        name: String,
+        backend: Backend,
+        settings: Settings,
+        refiller: Arc<Refiller>,
+    ) -> Self {
+        Pool {
+            name,
+            backend,
+            settings,
+            store: PerProcess::new(),
+            flushed: AtomicU64::new(0),
+            refiller,
+            kind: PhantomData,
+        }
+    }
+
+    /// An item that nobody else has had, and nobody else will.
+    ///
+    /// # Errors
+    /// The pool was empty, and the random source failed.
+    pub fn take(&self) -> Result<K::Item, Error> {
+        loop {
+            let process = Process::current();
+            let store = self.store(process);
+            let item = match self.in_stock(store) {
+                Some(item) => item,
+                None => self.make(store)?,
+            };
+            // A handler of a signal may have forked since: then the parent has it, too.
+            if Process::current() == process {
+                return Ok(item);
+            }
+        }
+    }
+
+    /// Erases what is in stock. What was being made meanwhile is erased when its turn comes.
+    pub fn flush(&self) {
+        self.flushed.fetch_max(Time::now().to_bits(), Ordering::Relaxed);
+        if let Some(store) = self.store.get(Process::current()) {
+            let erased = store.sweep(|made| made.is_some_and(|made| !self.is_flushed(made)));
+            store.counters.add(Counter::Discarded, erased);
+        }
+    }
+
+    /// What this process counted.
+    pub fn counts(&self) -> Counts {
+        self.store.get(Process::current()).map(|store| store.counters.counts()).unwrap_or_default()
+    }
+
+    /// Items in stock, or how many there were a moment ago.
+    pub fn stock(&self) -> usize {
+        self.store.get(Process::current()).map_or(0, Store::stock)
+    }
+
+    fn largest_batch(&self) -> usize {
+        match self.settings.batch {
+            Batch::Growing => K::LARGEST_BATCH,
+            Batch::Fixed(size) => size,
+        }
+    }
+
+    fn slots(&self) -> usize {
+        match self.settings.refill {
+            _ if !self.settings.enabled => 0,
+            Refill::Inline => self.largest_batch(),
+            Refill::Background => self.largest_batch() * BATCHES,
+        }
+    }
+
+    fn store(&self, process: Process) -> &Store {
+        self.store.get_or_make(process, |inherited| {
+            let settings = &self.settings;
+            let counters = Counted::new(settings.statistics, process, &self.name, K::PURPOSE);
+            counters.add(Counter::WipedByFork, inherited.map_or(0, Store::stock));
+            let growth = Growth::new(settings.batch, self.largest_batch());
+            Store::new(process, self.slots(), K::STORED_BYTES, growth, counters)
+        })
+    }
+
+    fn is_flushed(&self, made: Time) -> bool {
+        made.to_bits() <= self.flushed.load(Ordering::Relaxed)
+    }
+
+    fn in_stock(&self, store: &Store) -> Option<K::Item> {
+        let now = Time::now();
+        loop {
+            match store.take(|made, bytes| self.read(now, made, bytes))? {
+                Taken::Item(item) => {
+                    store.counters.add(Counter::FromPool, 1);
+                    if self.settings.refill == Refill::Background {
+                        self.refiller.nudge(store.process);
+                    }
+                    return Some(item);
+                }
+                Taken::Erased(counter) => store.counters.add(counter, 1),
+            }
+        }
+    }
+
+    fn read(&self, now: Time, made: Option<Time>, bytes: &[u8]) -> Taken<K::Item> {
+        match made {
+            None => Taken::Erased(Counter::WipedByFork),
+            Some(made) if self.is_flushed(made) => Taken::Erased(Counter::Discarded),
+            Some(made) if now.since(made) > self.settings.max_age => {
+                Taken::Erased(Counter::Expired)
+            }
+            Some(_) => match K::restore(self.backend, bytes) {
+                Ok(item) => Taken::Item(item),
+                Err(_) => Taken::Erased(Counter::Discarded),
+            },
+        }
+    }
+
+    /// Makes an item, and more for those who come next if that is our turn.
+    fn make(&self, store: &Store) -> Result<K::Item, Error> {
+        store.counters.add(Counter::Inline, 1);
+        if self.settings.enabled && !store.can_keep() {
+            store.counters.add(Counter::Unprotected, 1);
+        }
+        let batch = if store.can_keep() && !self.is_refilled_for_us(store) {
+            store.fill().map(|filling| (filling, store.growth.next(Time::now())))
+        } else {
+            None
+        };
+        let size = batch.as_ref().map_or(1, |&(_, size)| size);
+        self.generate(store, size, 1)?.ok_or(Error::RandomSource)
+    }
+
+    /// Tells the background that there is nothing; `false` if there is no background.
+    fn is_refilled_for_us(&self, store: &Store) -> bool {
+        // The first who asks may be the last: no thread for one.
+        self.settings.refill == Refill::Background
+            && ((store.miss() == 1 && store.growth.size() == 0)
+                || self.refiller.wake(store.process).is_ok()
+                || {
+                    store.counters.add(Counter::WithoutThread, 1);
+                    false
+                })
+    }
+
+    /// Makes `size` items, puts them in stock but for `wanted` of them (0 or 1), which are returned.
+    fn generate(
+        &self,
+        store: &Store,
+        mut size: usize,
+        wanted: usize,
+    ) -> Result<Option<K::Item>, Error> {
+        if size > 1 && !has_memory(size * K::STORED_BYTES * WORKING_MEMORY) {
+            store.counters.add(Counter::OutOfMemory, 1);
+            size = 1;
+        }
+        let made = Time::now();
+        let started = Instant::now();
+        let mut items = K::generate(self.backend, size)?;
+        store.counters.add(Counter::Generated, items.len());
+        if size > 1 {
+            store.counters.refilled(started.elapsed());
+        }
+        let first = if wanted > 0 { items.pop() } else { None };
+        for item in items {
+            if !store.put(made, |bytes| K::store(&item, bytes)) {
+                store.counters.add(Counter::Discarded, 1);
+            }
+        }
+        Ok(first)
+    }
+}
+
+/// Whether there are so many bytes. An allocation that fails ends the process; so nobody makes a large one that was not asked for
+/// without trying first.
+fn has_memory(bytes: usize) -> bool {
+    let mut trial = Vec::<u8>::new();
+    let there = trial.try_reserve_exact(bytes).is_ok();
+    core::hint::black_box(&trial);
+    there
+}
+
+impl<K: Kind> Member for Pool<K> {
+    fn tend(&self, process: Process) -> Tended {
+        let Some(store) = self.store.get(process).filter(|store| store.can_keep()) else {
+            return Tended::default();
+        };
+        let growth = &store.growth;
+        if store.take_misses() {
+            growth.grow();
+        }
+        let (size, stock) = (growth.size(), store.stock());
+        // When there is little left, a part soon is better than all of it late.
+        let batch = if stock < size / BATCHES { size / BATCHES } else { size };
+        let mut worked = false;
+        if size > 0 && stock + size <= size * BATCHES {
+            // Who needs an item and finds none makes it, and meets the failure there.
+            worked = store.fill().is_some_and(|_filling| self.generate(store, batch, 0).is_ok());
+        }
+        Tended { worked, served: store.counters.counts().get(Counter::FromPool), stock }
+    }
+
+    fn expire(&self, process: Process) {
+        if let Some(store) = self.store.get(process) {
+            let now = Time::now();
+            let is_fresh = |made: Time| now.since(made) <= self.settings.max_age;
+            let erased = store.sweep(|made| made.is_some_and(is_fresh));
+            store.counters.add(Counter::Expired, erased);
+            let served = store.counters.counts().get(Counter::FromPool);
+            match store.served_at_expiry.swap(served, Ordering::Relaxed) {
+                _ if erased == 0 => {}
+                before if before == served => store.growth.rest(),
+                _ => store.growth.shrink(),
+            }
+        }
+    }
+
+    fn flush(&self) {
+        Pool::flush(self);
+    }
+}

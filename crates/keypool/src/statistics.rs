@@ -1,0 +1,425 @@
+//! What pools count, without locks; and the page of shared memory through which others may read it.
+
+use core::fmt;
+use core::mem::offset_of;
+use core::num::NonZeroUsize;
+use core::ops::Deref;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::fs::{MemfdFlags, Mode, SealFlags, fchmod, fcntl_add_seals, ftruncate, memfd_create};
+
+use crate::kind::Purpose;
+use crate::per_process::{PerProcess, Process};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// Items made.
+    Generated,
+    /// Requests that the pool had an item for.
+    FromPool,
+    /// Requests for which an item had to be made.
+    Inline,
+    /// Items erased because they were too old.
+    Expired,
+    /// Items that a parent process had in the pool, and that this one found wiped.
+    WipedByFork,
+    /// Items erased by a flush, or because there was no room.
+    Discarded,
+    /// Requests of a process that may keep nothing: there is no memory, or the kernel would not wipe it on fork.
+    Unprotected,
+    /// Pools whose memory may be swapped out, as the process must not lock so much.
+    Unlocked,
+    /// Times that there was not enough memory for a batch, so that one item was made.
+    OutOfMemory,
+    /// Times that no thread could be started.
+    WithoutThread,
+    /// Batches of more than one.
+    Refills,
+    /// Nanoseconds that these took.
+    RefillNanoseconds,
+    /// Nanoseconds that the slowest of them took.
+    SlowestRefillNanoseconds,
+}
+
+impl Counter {
+    /// All of them.
+    pub const ALL: [Counter; 13] = [
+        Counter::Generated,
+        Counter::FromPool,
+        Counter::Inline,
+        Counter::Expired,
+        Counter::WipedByFork,
+        Counter::Discarded,
+        Counter::Unprotected,
+        Counter::Unlocked,
+        Counter::OutOfMemory,
+        Counter::WithoutThread,
+        Counter::Refills,
+        Counter::RefillNanoseconds,
+        Counter::SlowestRefillNanoseconds,
+    ];
+
+    /// Its name, in snake case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Counter::Generated => "generated",
+            Counter::FromPool => "from_pool",
+            Counter::Inline => "inline",
+            Counter::Expired => "expired",
+            Counter::WipedByFork => "wiped_by_fork",
+            Counter::Discarded => "discarded",
+            Counter::Unprotected => "unprotected",
+            Counter::Unlocked => "unlocked",
+            Counter::OutOfMemory => "out_of_memory",
+            Counter::WithoutThread => "without_thread",
+            Counter::Refills => "refills",
+            Counter::RefillNanoseconds => "refill_nanoseconds",
+            Counter::SlowestRefillNanoseconds => "slowest_refill_nanoseconds",
+        }
+    }
+
+    /// What it counts, in a line.
+    pub fn description(self) -> &'static str {
+        match self {
+            Counter::Generated => "items made",
+            Counter::FromPool => "requests that the pool had an item for",
+            Counter::Inline => "requests for which an item had to be made",
+            Counter::Expired => "items erased because they were too old",
+            Counter::WipedByFork => "items of a parent process that the kernel wiped",
+            Counter::Discarded => "items erased by a flush, or for want of room",
+            Counter::Unprotected => "requests of a process that may keep nothing",
+            Counter::Unlocked => "pools whose memory may be swapped out",
+            Counter::OutOfMemory => "batches of one for want of memory",
+            Counter::WithoutThread => "times that no thread could be started",
+            Counter::Refills => "batches of more than one",
+            Counter::RefillNanoseconds => "nanoseconds that batches took",
+            Counter::SlowestRefillNanoseconds => "nanoseconds that the slowest batch took",
+        }
+    }
+
+    fn index(self) -> usize {
+        self as usize
+    }
+}
+
+const COUNTERS: usize = Counter::ALL.len();
+
+/// The counters of a pool.
+#[repr(C, align(64))]
+#[derive(Default)]
+pub(crate) struct Counters([AtomicU64; COUNTERS]);
+
+impl Counters {
+    pub(crate) fn add(&self, counter: Counter, count: usize) {
+        self.0[counter.index()].fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn refilled(&self, took: core::time::Duration) {
+        let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.add(Counter::Refills, 1);
+        self.0[Counter::RefillNanoseconds.index()].fetch_add(nanoseconds, Ordering::Relaxed);
+        self.0[Counter::SlowestRefillNanoseconds.index()].fetch_max(nanoseconds, Ordering::Relaxed);
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        Counts(core::array::from_fn(|i| self.0[i].load(Ordering::Relaxed)))
+    }
+}
+
+/// What the counters of a pool showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts([u64; COUNTERS]);
+
+impl Counts {
+    /// One of them.
+    pub fn get(&self, counter: Counter) -> u64 {
+        self.0[counter.index()]
+    }
+
+    /// Items that were in stock.
+    pub fn stock(&self) -> u64 {
+        let gone = [Counter::FromPool, Counter::Inline, Counter::Expired, Counter::Discarded];
+        let gone = gone.into_iter().map(|counter| self.get(counter)).sum();
+        // They are read one after another, while they change.
+        self.get(Counter::Generated).saturating_sub(gone)
+    }
+}
+
+/// Counters that are shown to others, or not.
+pub(crate) enum Counted {
+    Own(Box<Counters>),
+    Shown(&'static Counters),
+}
+
+impl Counted {
+    /// Counters for one pool of this process.
+    pub(crate) fn new(shown: bool, process: Process, name: &str, purpose: Purpose) -> Self {
+        let shown = shown
+            .then(|| PAGE.get_or_make(process, |_| Mapped::new()))
+            .and_then(|page| page.as_ref())
+            .and_then(|page| page.record(name, purpose));
+        shown.map_or_else(|| Counted::Own(Box::default()), Counted::Shown)
+    }
+}
+
+impl Deref for Counted {
+    type Target = Counters;
+
+    fn deref(&self) -> &Counters {
+        match self {
+            Counted::Own(counters) => counters,
+            Counted::Shown(counters) => counters,
+        }
+    }
+}
+
+/// The name of the memory file in which a process shows its counts: `/proc/PID/fd` has a link to `/memfd:NAME (deleted)`. It takes
+/// no place that another user could have taken before, needs no file system, and goes when the process goes.
+pub const PAGE_NAME: &str = "fastkex-statistics";
+
+const MAGIC: [u8; 16] = *b"fastkex counts 1";
+const NAME_BYTES: usize = 48;
+/// Two for each TLS group, and room for more.
+const RECORDS: usize = 64;
+
+#[repr(C, align(64))]
+struct Page {
+    magic: [u8; 16],
+    /// The process's number, as it sees it: children inherit the file.
+    process: u32,
+    used: AtomicU32,
+    records: [Slot; RECORDS],
+}
+
+#[repr(C, align(64))]
+struct Slot {
+    /// 0 until the record is complete, then 1 and the purpose's place in [`Purpose::ALL`].
+    state: AtomicU32,
+    name: [AtomicU32; NAME_BYTES / 4],
+    counters: Counters,
+}
+
+/// The page of this process.
+static PAGE: PerProcess<Option<Mapped>> = PerProcess::new();
+
+/// A page, for as long as the process lives.
+struct Mapped {
+    page: NonNull<Page>,
+    /// Through which others find it.
+    _file: OwnedFd,
+}
+
+// SAFETY: the page holds atomics, and what is not atomic is never changed.
+unsafe impl Send for Mapped {}
+// SAFETY: as above.
+unsafe impl Sync for Mapped {}
+
+impl Mapped {
+    /// `None` if there are no more descriptors, or no memory.
+    fn new() -> Option<Self> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = memfd_create(PAGE_NAME, flags).ok()?;
+        fchmod(&file, Mode::RUSR | Mode::WUSR).ok()?;
+        ftruncate(&file, size_of::<Page>() as u64).ok()?;
+        // Nobody can take the memory away under us.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL).ok()?;
+        let bytes = NonZeroUsize::new(size_of::<Page>())?;
+        // SAFETY: a new mapping, where the kernel likes.
+        let page = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                bytes.get(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if page == libc::MAP_FAILED {
+            return None;
+        }
+        let page = NonNull::new(page.cast::<Page>())?;
+        // SAFETY: the mapping is as large as a page and aligned as memory pages are; it is zero, which all its fields may be. Nobody else
+        // has it.
+        unsafe {
+            (*page.as_ptr()).process = std::process::id();
+            (*page.as_ptr()).magic = MAGIC;
+        }
+        Some(Mapped { page, _file: file })
+    }
+
+    /// The record of this name, made if there is none yet. `None` if there is no room.
+    fn record(&self, name: &str, purpose: Purpose) -> Option<&'static Counters> {
+        // SAFETY: the mapping stays as long as the process lives.
+        let page: &'static Page = unsafe { &*self.page.as_ptr() };
+        let name = words(name)?;
+        let state = 1 + Purpose::ALL.iter().position(|&other| other == purpose)? as u32;
+        let is_it = |slot: &&Slot| {
+            slot.state.load(Ordering::Acquire) == state
+                && slot.name.iter().zip(name).all(|(a, b)| a.load(Ordering::Relaxed) == b)
+        };
+        if let Some(slot) = page.records.iter().find(is_it) {
+            return Some(&slot.counters);
+        }
+        let slot = page.records.get(page.used.fetch_add(1, Ordering::Relaxed) as usize)?;
+        for (to, from) in slot.name.iter().zip(name) {
+            to.store(from, Ordering::Relaxed);
+        }
+        slot.state.store(state, Ordering::Release);
+        Some(&slot.counters)
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: only a page that was never published is dropped; it was mapped with this size.
+        unsafe { libc::munmap(self.page.as_ptr().cast(), size_of::<Page>()) };
+    }
+}
+
+/// A name in words that can be shared; `None` if it is too long.
+fn words(name: &str) -> Option<[u32; NAME_BYTES / 4]> {
+    let mut bytes = [0; NAME_BYTES];
+    bytes.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
+    let mut words = [0; NAME_BYTES / 4];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u32::from_ne_bytes(*bytes);
+    }
+    Some(words)
+}
+
+/// What one process showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Its number, in its own namespace.
+    pub process: u32,
+    /// Its pools.
+    pub records: Vec<Record>,
+}
+
+/// What one pool showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The pool's name.
+    pub name: String,
+    /// What its items are for.
+    pub purpose: Purpose,
+    /// Its counts.
+    pub counts: Counts,
+}
+
+/// Why bytes are no page of counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PageError {
+    /// They are fewer or more.
+    Length {
+        /// Bytes of a page.
+        expected: usize,
+        /// Bytes that there are.
+        actual: usize,
+    },
+    /// They do not begin as a page of this release does.
+    Release,
+}
+
+impl fmt::Display for PageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PageError::Length { expected, actual } => {
+                write!(f, "page of counts of {actual} bytes: expected {expected}")
+            }
+            PageError::Release => f.write_str("page of counts of another release of fastkex"),
+        }
+    }
+}
+
+impl core::error::Error for PageError {}
+
+/// Reads the contents of a memory file called [`PAGE_NAME`].
+///
+/// # Errors
+/// It is not one of this release.
+pub fn read_page(bytes: &[u8]) -> Result<Snapshot, PageError> {
+    let expected = size_of::<Page>();
+    if bytes.len() != expected {
+        return Err(PageError::Length { expected, actual: bytes.len() });
+    }
+    if !bytes.starts_with(&MAGIC) {
+        return Err(PageError::Release);
+    }
+    let slots = bytes[offset_of!(Page, records)..].chunks_exact(size_of::<Slot>());
+    Ok(Snapshot {
+        process: u32_at(bytes, offset_of!(Page, process)),
+        records: slots.filter_map(read_record).collect(),
+    })
+}
+
+fn read_record(slot: &[u8]) -> Option<Record> {
+    let state = u32_at(slot, offset_of!(Slot, state)) as usize;
+    let purpose = *Purpose::ALL.get(state.checked_sub(1)?)?;
+    let name = &slot[offset_of!(Slot, name)..][..NAME_BYTES];
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(NAME_BYTES);
+    let name = String::from_utf8_lossy(&name[..end]).into_owned();
+    let counters = slot[offset_of!(Slot, counters)..].as_chunks().0;
+    let counts = Counts(core::array::from_fn(|i| u64::from_ne_bytes(counters[i])));
+    Some(Record { name, purpose, counts })
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..].first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_have_their_places() {
+        for (i, counter) in Counter::ALL.into_iter().enumerate() {
+            assert_eq!(counter.index(), i);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_can_be_read() {
+        let process = Process::current();
+        let keys = Counted::new(true, process, "statistics-test", Purpose::KeyPairs);
+        let again = Counted::new(true, process, "statistics-test", Purpose::KeyPairs);
+        let other = Counted::new(true, process, "statistics-test", Purpose::Encapsulations);
+        let own = Counted::new(false, process, "statistics-own", Purpose::KeyPairs);
+        let long = Counted::new(true, process, &"x".repeat(NAME_BYTES + 1), Purpose::KeyPairs);
+        keys.add(Counter::Generated, 5);
+        again.add(Counter::FromPool, 2);
+        other.add(Counter::Inline, 7);
+        own.add(Counter::Inline, 9);
+        long.add(Counter::Inline, 11);
+
+        let mut pages = Vec::new();
+        for entry in std::fs::read_dir("/proc/self/fd").unwrap() {
+            let path = entry.unwrap().path();
+            if std::fs::read_link(&path).is_ok_and(|to| to.to_string_lossy().contains(PAGE_NAME)) {
+                pages.push(read_page(&std::fs::read(&path).unwrap()).unwrap());
+            }
+        }
+        assert_eq!(pages.len(), 1);
+        assert_eq!(pages[0].process, std::process::id());
+        let of_test = |record: &&Record| record.name.starts_with("statistics-");
+        let records: Vec<_> = pages[0].records.iter().filter(of_test).collect();
+        assert_eq!(records.len(), 2);
+        assert_eq!(records[0].purpose, Purpose::KeyPairs);
+        assert_eq!(records[0].counts, keys.counts());
+        assert_eq!(records[0].counts.stock(), 3);
+        assert_eq!(records[1].counts.get(Counter::Inline), 7);
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        let length = PageError::Length { expected: size_of::<Page>(), actual: 3 };
+        assert_eq!(read_page(&[0; 3]), Err(length));
+        assert_eq!(read_page(&vec![0; size_of::<Page>()]), Err(PageError::Release));
+    }
+}

@@ -1,0 +1,111 @@
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use crate::arena::Arena;
+use crate::clock::Time;
+use crate::growth::Growth;
+use crate::per_process::Process;
+use crate::shelf::Shelf;
+use crate::statistics::{Counted, Counter};
+
+/// What one process has of a pool.
+pub(crate) struct Store {
+    pub(crate) process: Process,
+    /// `None` if nothing may be kept.
+    shelf: Option<Shelf<AtomicU64, Arena>>,
+    pub(crate) growth: Growth,
+    pub(crate) counters: Counted,
+    filling: AtomicBool,
+    /// Requests that found nothing, since the last look.
+    misses: AtomicU32,
+    /// Items handed out until the background last looked for what is too old.
+    pub(crate) served_at_expiry: AtomicU64,
+}
+
+/// What a slot holds: when its item was made, and the item.
+const TIME_BYTES: usize = size_of::<u64>();
+
+impl Store {
+    /// Room for `slots` items of `item_bytes`.
+    pub(crate) fn new(
+        process: Process,
+        slots: usize,
+        item_bytes: usize,
+        growth: Growth,
+        counters: Counted,
+    ) -> Self {
+        let arena = match process {
+            Process::Known(_) if slots > 0 => Arena::new(slots, TIME_BYTES + item_bytes),
+            _ => None,
+        };
+        if arena.as_ref().is_some_and(|arena| !arena.is_locked()) {
+            counters.add(Counter::Unlocked, 1);
+        }
+        let shelf = arena.map(|arena| Shelf::new(arena, slots));
+        let (filling, misses) = (AtomicBool::new(false), AtomicU32::new(0));
+        let served_at_expiry = AtomicU64::new(0);
+        Store { process, shelf, growth, counters, filling, misses, served_at_expiry }
+    }
+
+    pub(crate) fn can_keep(&self) -> bool {
+        self.shelf.is_some()
+    }
+
+    pub(crate) fn stock(&self) -> usize {
+        self.shelf.as_ref().map_or(0, Shelf::stock)
+    }
+
+    /// Takes an item out: `read` gets its bytes, and when it was made, unless a fork has wiped that. `None` if there is nothing.
+    pub(crate) fn take<R>(&self, read: impl FnOnce(Option<Time>, &[u8]) -> R) -> Option<R> {
+        self.shelf.as_ref()?.take(|bytes| {
+            let (time, item) = split(bytes);
+            read(time, item)
+        })
+    }
+
+    /// Erases what `keep` says no to.
+    pub(crate) fn sweep(&self, keep: impl Fn(Option<Time>) -> bool) -> usize {
+        self.shelf.as_ref().map_or(0, |shelf| shelf.sweep(|bytes| keep(split(bytes).0)))
+    }
+
+    /// Puts an item in. `false` if there is no room.
+    pub(crate) fn put(&self, made: Time, write: impl FnOnce(&mut [u8])) -> bool {
+        self.shelf.as_ref().is_some_and(|shelf| {
+            shelf.put(|bytes| {
+                let (time, item) = bytes.split_at_mut(TIME_BYTES);
+                time.copy_from_slice(&made.to_bits().to_ne_bytes());
+                write(item);
+            })
+        })
+    }
+
+    /// Leave to fill the store, for one thread at a time; who does not get it does not wait.
+    pub(crate) fn fill(&self) -> Option<Filling<'_>> {
+        (!self.filling.swap(true, Ordering::Acquire)).then_some(Filling(&self.filling))
+    }
+
+    /// Notes a request that found nothing, and says how many there have been since the last look.
+    pub(crate) fn miss(&self) -> u32 {
+        self.misses.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Whether there have been such requests.
+    pub(crate) fn take_misses(&self) -> bool {
+        self.misses.swap(0, Ordering::Relaxed) > 0
+    }
+}
+
+fn split(bytes: &[u8]) -> (Option<Time>, &[u8]) {
+    match bytes.split_first_chunk() {
+        Some((time, item)) => (Time::from_bits(u64::from_ne_bytes(*time)), item),
+        None => (None, bytes),
+    }
+}
+
+/// See [`Store::fill`].
+pub(crate) struct Filling<'a>(&'a AtomicBool);
+
+impl Drop for Filling<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}

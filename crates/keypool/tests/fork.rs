@@ -1,0 +1,208 @@
+//! Children of fork take nothing that their parent or a sibling has or had.
+
+mod common;
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::FromRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use common::Numbers;
+use kex::{Backend, Kem, Sntrup};
+use keypool::{Counter, KeyPairs, Kind, Pool, Pools, Refill, Settings};
+use sntrup::Sntrup653;
+
+const CHILDREN: usize = 64;
+const ITEMS: usize = 1000;
+const BYTES: usize = 16;
+
+/// What tells an item from others.
+type Mark = [u8; BYTES];
+
+fn mark_of_number(number: u128) -> Mark {
+    number.to_ne_bytes()
+}
+
+fn mark_of_key(pair: kex::KeyPair<Sntrup<Sntrup653>>) -> Mark {
+    let mut public = vec![0; Sntrup::<Sntrup653>::PUBLIC_KEY_BYTES];
+    Sntrup::<Sntrup653>::write_public_key(&pair.public, &mut public);
+    *public.first_chunk().unwrap()
+}
+
+/// A child that sends the marks of what it takes.
+struct Child {
+    process: libc::pid_t,
+    marks: File,
+}
+
+impl Child {
+    /// Forks. The child calls `send`, and is gone.
+    fn fork(send: impl FnOnce(&mut File)) -> Child {
+        let mut ends = [0; 2];
+        // SAFETY: two places for descriptors.
+        assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+        // SAFETY: the child calls the pool, which is what is tested; and leaves by `_exit`.
+        let process = unsafe { libc::fork() };
+        assert!(process >= 0);
+        // SAFETY: the descriptors are open and belong to nobody else.
+        let (read, mut write) = unsafe { (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1])) };
+        if process == 0 {
+            drop(read);
+            send(&mut write);
+            // SAFETY: no code of the parent's runs in the child.
+            unsafe { libc::_exit(0) };
+        }
+        Child { process, marks: read }
+    }
+
+    /// All marks, as long as the child ends in time and well.
+    fn marks(mut self) -> Vec<Mark> {
+        let mut bytes = Vec::new();
+        self.marks.read_to_end(&mut bytes).unwrap();
+        let started = Instant::now();
+        let mut status = 0;
+        // SAFETY: a place for the status.
+        while unsafe { libc::waitpid(self.process, &raw mut status, libc::WNOHANG) } == 0 {
+            assert!(started.elapsed() < Duration::from_secs(20), "a child hangs");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(status, 0, "a child failed");
+        bytes.as_chunks().0.to_vec()
+    }
+}
+
+/// Takes so many items in so many threads.
+fn take<K: Kind>(
+    pool: &Pool<K>,
+    mark: fn(K::Item) -> Mark,
+    items: usize,
+    threads: usize,
+) -> Vec<Mark> {
+    let some = |count: usize| (0..count).map(|_| mark(pool.take().unwrap())).collect::<Vec<_>>();
+    if threads == 1 {
+        return some(items);
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| some(items / threads))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+fn no_item_twice<K: Kind>(
+    mark: fn(K::Item) -> Mark,
+    refill: Refill,
+    children: usize,
+    items: usize,
+) {
+    let mut builder = Pools::builder(Backend::best(), Settings { refill, ..Settings::default() });
+    let pool: Arc<Pool<K>> = builder.add("test");
+    let pools = builder.finish();
+    let mut all = HashSet::new();
+    let mut note = |marks: Vec<Mark>| {
+        for mark in marks {
+            assert!(all.insert(mark), "{mark:02x?} came twice ({refill:?})");
+        }
+    };
+
+    // While threads take and refill, so that some child finds each of these half done.
+    let done = AtomicBool::new(false);
+    let taken: Vec<_> = std::thread::scope(|scope| {
+        let takers: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut taken = Vec::new();
+                    while !done.load(Ordering::Relaxed) && taken.len() < 1 << 18 {
+                        taken.push(mark(pool.take().unwrap()));
+                    }
+                    taken
+                })
+            })
+            .collect();
+        let forked: Vec<_> = (0..children)
+            .map(|i| {
+                let child = Child::fork(|to| {
+                    let marks = take(&pool, mark, items, 1 + i % 2);
+                    to.write_all(marks.as_flattened()).unwrap();
+                    if i % 8 == 0 {
+                        // What a program that ends in order does.
+                        pools.flush();
+                    }
+                });
+                std::thread::sleep(Duration::from_micros(100 * (i as u64 % 7)));
+                child
+            })
+            .collect();
+        for child in forked {
+            let marks = child.marks();
+            assert_eq!(marks.len(), items);
+            note(marks);
+        }
+        done.store(true, Ordering::Relaxed);
+        takers.into_iter().flat_map(|taker| taker.join().unwrap()).collect()
+    });
+    assert!(!taken.is_empty());
+    note(taken);
+}
+
+#[test]
+fn numbers_inline() {
+    no_item_twice::<Numbers>(mark_of_number, Refill::Inline, CHILDREN, ITEMS);
+}
+
+#[test]
+fn numbers_in_the_background() {
+    no_item_twice::<Numbers>(mark_of_number, Refill::Background, CHILDREN, ITEMS);
+}
+
+#[test]
+fn keys() {
+    for refill in [Refill::Inline, Refill::Background] {
+        no_item_twice::<KeyPairs<Sntrup<Sntrup653>>>(mark_of_key, refill, CHILDREN / 4, ITEMS / 10);
+    }
+}
+
+#[test]
+fn a_child_counts_what_was_wiped_and_starts_with_one() {
+    let mut builder = Pools::builder(Backend::best(), Settings::default());
+    let pool = builder.add::<Numbers>("test");
+    let _pools = builder.finish();
+    take(&pool, mark_of_number, 7, 1);
+    let stock = pool.stock() as u64;
+    assert_eq!(stock, 14);
+    let child = Child::fork(|to| {
+        pool.take().unwrap();
+        let counts = pool.counts();
+        let seen =
+            [Counter::WipedByFork, Counter::Generated, Counter::Inline].map(|c| counts.get(c));
+        let mut mark = Mark::default();
+        mark[..3].copy_from_slice(&seen.map(|count| count as u8));
+        to.write_all(&mark).unwrap();
+    });
+    assert_eq!(child.marks()[0][..3], [stock as u8, 1, 1]);
+    assert_eq!(pool.stock() as u64, stock);
+}
+
+/// A child of a child, and so on.
+#[test]
+fn generations() {
+    let mut builder = Pools::builder(Backend::best(), Settings::default());
+    let pool = builder.add::<Numbers>("test");
+    let _pools = builder.finish();
+    fn descend(pool: &Pool<Numbers>, depth: usize) -> Vec<Mark> {
+        let mut marks = take(pool, mark_of_number, 10, 1);
+        if depth > 0 {
+            let child = Child::fork(|to| {
+                to.write_all(descend(pool, depth - 1).as_flattened()).unwrap();
+            });
+            marks.extend(child.marks());
+        }
+        marks.extend(take(pool, mark_of_number, 50, 1));
+        marks
+    }
+    let marks = descend(&pool, 8);
+    assert_eq!(marks.len(), 9 * 60);
+    assert_eq!(marks.iter().collect::<HashSet<_>>().len(), marks.len());
+}
