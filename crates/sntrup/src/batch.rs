@@ -89,12 +89,17 @@ struct Space<P: ParameterSet> {
     /// One polynomial comes from a step, the other from the one before.
     element: Coefficients<P>,
     total: Coefficients<P>,
-    factor: Box<Transform<P>>,
-    product: Box<Transform<P>>,
-    workspace: Box<Workspace<P>>,
+    scratch: Scratch<P>,
     /// Random bytes, and what becomes of them.
     bytes: Box<P::SampleBytes>,
     sampling: Box<SamplingSpace<P>>,
+}
+
+/// Transforms to work with.
+struct Scratch<P: ParameterSet> {
+    factor: Box<Transform<P>>,
+    product: Box<Transform<P>>,
+    workspace: Box<Workspace<P>>,
 }
 
 impl<P: ParameterSet> Drop for Space<P> {
@@ -113,9 +118,11 @@ impl<P: ParameterSet> Memory<P> {
             space: Space {
                 element: Coefficients::zero(),
                 total: Coefficients::zero(),
-                factor: Transform::boxed(),
-                product: Transform::boxed(),
-                workspace: Workspace::boxed(),
+                scratch: Scratch {
+                    factor: Transform::boxed(),
+                    product: Transform::boxed(),
+                    workspace: Workspace::boxed(),
+                },
                 bytes: Box::new(P::SampleBytes::filled(0)),
                 sampling: SamplingSpace::boxed(),
             },
@@ -134,7 +141,7 @@ where
     P: ParameterSet,
     L: Hardware,
 {
-    let Space { element, bytes, sampling, workspace, .. } = space;
+    let Space { element, bytes, sampling, scratch: Scratch { workspace, .. }, .. } = space;
     let mut key = KeyPair::blank();
     loop {
         random((**bytes).as_mut())?;
@@ -171,15 +178,21 @@ trait Ring<P: ParameterSet> {
         inverse: &mut Coefficients<P>,
         slot: &Slot<P>,
         key: &mut KeyPair<P>,
-        space: Scratch<'_, P>,
+        scratch: &mut Scratch<P>,
     );
-}
 
-/// Transforms to work with.
-struct Scratch<'a, P: ParameterSet> {
-    factor: &'a mut Transform<P>,
-    product: &'a mut Transform<P>,
-    workspace: &'a mut Workspace<P>,
+    /// Writes the product of two elements to `out`; `product` and `workspace` are memory for it.
+    fn multiply<L: Hardware>(
+        lanes: L,
+        out: &mut Coefficients<P>,
+        [a, b]: [&Transform<P>; 2],
+        product: &mut Transform<P>,
+        workspace: &mut Workspace<P>,
+    ) {
+        product.set_product(lanes, a, b, workspace);
+        product.invert(lanes, out, workspace);
+        Self::settle(lanes, out);
+    }
 }
 
 /// R/3.
@@ -207,7 +220,7 @@ impl<P: ParameterSet> Ring<P> for Small {
         inverse: &mut Coefficients<P>,
         _: &Slot<P>,
         key: &mut KeyPair<P>,
-        _: Scratch<'_, P>,
+        _: &mut Scratch<P>,
     ) {
         lanes.run(EncodeSmall(inverse, key.parts_mut().g_inverse));
     }
@@ -237,12 +250,11 @@ impl<P: ParameterSet> Ring<P> for Large {
         inverse: &mut Coefficients<P>,
         slot: &Slot<P>,
         key: &mut KeyPair<P>,
-        space: Scratch<'_, P>,
+        scratch: &mut Scratch<P>,
     ) {
-        let Scratch { factor, product, workspace } = space;
+        let Scratch { factor, product, workspace } = scratch;
         factor.set(lanes, inverse, workspace);
-        product.set_product(lanes, factor, &slot.g, workspace);
-        product.invert(lanes, inverse, workspace);
+        Self::multiply(lanes, inverse, [factor, &slot.g], product, workspace);
         key.set_public(lanes, inverse);
     }
 }
@@ -254,15 +266,15 @@ fn invert<P: ParameterSet, L: Hardware, R: Ring<P>>(
     space: &mut Space<P>,
     keys: &mut [KeyPair<P>],
 ) -> bool {
-    let Space { element, total, factor: suffix, product, workspace, .. } = space;
+    let Space { element, total, scratch, .. } = space;
     let n = slots.len();
 
     // Prefix i is the product of elements 0 ..= i. The first one is the element, the last one is needed as a polynomial only.
     lanes.run(DecodeSmall(total, R::encoding(&mut keys[0])));
     for i in 1..n {
-        product.set_product(lanes, prefix::<P, R>(slots, i - 1), R::factor(&slots[i]), workspace);
-        product.invert(lanes, total, workspace);
-        R::settle(lanes, total);
+        let Scratch { product, workspace, .. } = &mut *scratch;
+        let factors = [prefix::<P, R>(slots, i - 1), R::factor(&slots[i])];
+        R::multiply(lanes, total, factors, product, workspace);
         if i + 1 < n {
             slots[i].prefix.set(lanes, total, workspace);
         }
@@ -273,18 +285,14 @@ fn invert<P: ParameterSet, L: Hardware, R: Ring<P>>(
         return false;
     }
     for i in (1..n).rev() {
+        let Scratch { factor: suffix, product, workspace } = &mut *scratch;
         suffix.set(lanes, total, workspace);
-        product.set_product(lanes, prefix::<P, R>(slots, i - 1), suffix, workspace);
-        product.invert(lanes, element, workspace);
-        R::settle(lanes, element);
-        product.set_product(lanes, R::factor(&slots[i]), suffix, workspace);
-        product.invert(lanes, total, workspace);
-        R::settle(lanes, total);
-        let scratch =
-            Scratch { factor: &mut *suffix, product: &mut *product, workspace: &mut *workspace };
+        let before = prefix::<P, R>(slots, i - 1);
+        R::multiply(lanes, element, [before, suffix], product, workspace);
+        R::multiply(lanes, total, [R::factor(&slots[i]), suffix], product, workspace);
         R::take(lanes, element, &slots[i], &mut keys[i], scratch);
     }
-    R::take(lanes, total, &slots[0], &mut keys[0], Scratch { factor: suffix, product, workspace });
+    R::take(lanes, total, &slots[0], &mut keys[0], scratch);
     true
 }
 
