@@ -438,7 +438,8 @@ mod tests {
     use lanes::{Backend, Dispatch};
 
     use super::*;
-    use crate::params::*;
+    use crate::every_set::{Claim, for_every_set};
+    use crate::params::ParameterSet;
 
     /// Splits vectors of integers, and merges the pairs again.
     struct SplitAndMerge<'a> {
@@ -522,19 +523,18 @@ mod tests {
         }
     }
 
-    fn check<P: ParameterSet>() {
-        check_plan(&Plans::<P>::RQ);
-        check_plan(&Plans::<P>::ROUNDED);
+    struct DivisionIsExact;
+
+    impl Claim for DivisionIsExact {
+        fn check<P: ParameterSet>(&self) {
+            check_plan(&Plans::<P>::RQ);
+            check_plan(&Plans::<P>::ROUNDED);
+        }
     }
 
     #[test]
     fn division_is_exact_in_every_level_of_every_plan() {
-        check::<Sntrup653>();
-        check::<Sntrup761>();
-        check::<Sntrup857>();
-        check::<Sntrup953>();
-        check::<Sntrup1013>();
-        check::<Sntrup1277>();
+        for_every_set(&DivisionIsExact);
     }
 
     #[test]

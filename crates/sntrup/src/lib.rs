@@ -25,6 +25,8 @@ mod decapsulate;
 mod encapsulate;
 mod encode;
 mod error;
+#[cfg(test)]
+mod every_set;
 mod hash;
 mod kem;
 #[expect(private_interfaces, reason = "nobody outside can name the trait")]

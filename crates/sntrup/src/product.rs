@@ -845,7 +845,8 @@ mod tests {
     use lanes::{Backend, Dispatch, Hardware};
 
     use super::*;
-    use crate::params::*;
+    use crate::every_set::{Claim, for_every_set};
+    use crate::params::ParameterSet;
 
     /// c = a b modulo q and x^p - x - 1, centred, from the definition.
     fn schoolbook<P: ParameterSet>(a: &[i16], b: &[i16]) -> Vec<i16> {
@@ -876,40 +877,39 @@ mod tests {
         }
     }
 
-    fn check<P: ParameterSet>(state: &mut u64) {
-        let mut next = |range: i16| {
-            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            ((*state >> 33) % (2 * range as u64 + 1)) as i16 - range
-        };
-        let half = P::Q / 2;
-        for round in 0..12 {
-            let (mut a, mut b) = (Coefficients::<P>::zero(), Coefficients::<P>::zero());
-            for (a, b) in a.as_mut_slice().iter_mut().zip(b.as_mut_slice()) {
-                (*a, *b) = match round {
-                    0 => (half, half),
-                    1 => (-half, half),
-                    2..6 => (next(1), next(1)),
-                    6..9 => (next(half), next(1)),
-                    _ => (next(half), next(half)),
-                };
-            }
-            let expected = schoolbook::<P>(a.as_slice(), b.as_slice());
-            for backend in Backend::available() {
-                let c = backend.run(Multiply(&a, &b));
-                assert_eq!(c.as_slice(), expected, "{} {} {round}", P::NAME, backend.name());
-                assert!(c.0.as_ref()[P::P..].iter().all(|&x| x == 0));
+    struct Products;
+
+    impl Claim for Products {
+        fn check<P: ParameterSet>(&self) {
+            let mut state = 1u64;
+            let mut next = |range: i16| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                ((state >> 33) % (2 * range as u64 + 1)) as i16 - range
+            };
+            let half = P::Q / 2;
+            for round in 0..12 {
+                let (mut a, mut b) = (Coefficients::<P>::zero(), Coefficients::<P>::zero());
+                for (a, b) in a.as_mut_slice().iter_mut().zip(b.as_mut_slice()) {
+                    (*a, *b) = match round {
+                        0 => (half, half),
+                        1 => (-half, half),
+                        2..6 => (next(1), next(1)),
+                        6..9 => (next(half), next(1)),
+                        _ => (next(half), next(half)),
+                    };
+                }
+                let expected = schoolbook::<P>(a.as_slice(), b.as_slice());
+                for backend in Backend::available() {
+                    let c = backend.run(Multiply(&a, &b));
+                    assert_eq!(c.as_slice(), expected, "{} {} {round}", P::NAME, backend.name());
+                    assert!(c.0.as_ref()[P::P..].iter().all(|&x| x == 0));
+                }
             }
         }
     }
 
     #[test]
     fn products_are_those_of_the_definition() {
-        let state = &mut 1;
-        check::<Sntrup653>(state);
-        check::<Sntrup761>(state);
-        check::<Sntrup857>(state);
-        check::<Sntrup953>(state);
-        check::<Sntrup1013>(state);
-        check::<Sntrup1277>(state);
+        for_every_set(&Products);
     }
 }

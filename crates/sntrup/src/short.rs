@@ -444,7 +444,8 @@ mod tests {
     use lanes::{Backend, Dispatch};
 
     use super::*;
-    use crate::params::*;
+    use crate::every_set::{Claim, for_every_set};
+    use crate::params::ParameterSet;
 
     struct SortWords<'a, P>(&'a mut [u32], PhantomData<P>);
 
@@ -470,39 +471,38 @@ mod tests {
         }
     }
 
-    fn check<P: ParameterSet>() {
-        let length = 16 * P::SORT_ROWS;
-        assert!(length >= P::P);
-        let mut state = 1u32;
-        let mut next = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            state
-        };
-        for backend in Backend::available() {
-            // A network sorts everything if it sorts zeros and ones: thresholds in random order, and random words.
-            for round in 0..3 * length {
-                let mut words: Vec<u32> = (0..length)
-                    .map(|_| match round % 3 {
-                        0 => u32::from((next() >> 8) as usize % length < round / 3),
-                        1 => next() >> 30,
-                        _ => next(),
-                    })
-                    .collect();
-                let mut expected = words.clone();
-                expected.sort_unstable();
-                let sorted = backend.run(SortWords(&mut words, PhantomData::<P>));
-                assert_eq!(sorted, expected, "{} {} {round}", P::NAME, backend.name());
+    struct Sorts;
+
+    impl Claim for Sorts {
+        fn check<P: ParameterSet>(&self) {
+            let length = 16 * P::SORT_ROWS;
+            assert!(length >= P::P);
+            let mut state = 1u32;
+            let mut next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                state
+            };
+            for backend in Backend::available() {
+                // A network sorts everything if it sorts zeros and ones: thresholds in random order, and random words.
+                for round in 0..3 * length {
+                    let mut words: Vec<u32> = (0..length)
+                        .map(|_| match round % 3 {
+                            0 => u32::from((next() >> 8) as usize % length < round / 3),
+                            1 => next() >> 30,
+                            _ => next(),
+                        })
+                        .collect();
+                    let mut expected = words.clone();
+                    expected.sort_unstable();
+                    let sorted = backend.run(SortWords(&mut words, PhantomData::<P>));
+                    assert_eq!(sorted, expected, "{} {} {round}", P::NAME, backend.name());
+                }
             }
         }
     }
 
     #[test]
     fn sorts() {
-        check::<Sntrup653>();
-        check::<Sntrup761>();
-        check::<Sntrup857>();
-        check::<Sntrup953>();
-        check::<Sntrup1013>();
-        check::<Sntrup1277>();
+        for_every_set(&Sorts);
     }
 }

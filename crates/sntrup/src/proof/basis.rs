@@ -7,7 +7,7 @@ use lanes::{Backend, Dispatch, Hardware};
 
 use super::definition::{Definition, POINTS, ROWS};
 use super::ranges::Ranges;
-use super::sets::{Claim, for_every_set};
+use crate::every_set::{Claim, for_every_set};
 use crate::params::ParameterSet;
 use crate::product::{Base, Coefficients, Fold, Forward, Inverse, Transform, Workspace};
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::ranges::Ranges;
-use super::sets::{Claim, for_every_set};
+use crate::every_set::{Claim, for_every_set};
 use crate::params::ParameterSet;
 
 #[derive(Default)]

@@ -6,5 +6,4 @@ pub(crate) mod definition;
 mod document;
 mod operations;
 mod ranges;
-mod sets;
 mod values;

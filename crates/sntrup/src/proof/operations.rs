@@ -7,8 +7,8 @@ use lanes::{Backend, Dispatch, Hardware, Kernel, Lanes, Portable};
 
 use super::definition::Definition;
 use super::ranges::Ranges;
-use super::sets::{Claim, for_every_set};
 use crate::encode::{DecodeRounded, DecodeRq, EncodeRounded, EncodeRq};
+use crate::every_set::{Claim, for_every_set};
 use crate::params::ParameterSet;
 use crate::product::Coefficients;
 use crate::r3::Reduce;

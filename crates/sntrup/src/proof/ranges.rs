@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use lanes::proof::{Interval, Intervals, Violation, examine, prove};
 use lanes::{Kernel, Lanes};
 
-use super::sets::{Claim, for_every_set};
+use crate::every_set::{Claim, for_every_set};
 use crate::params::ParameterSet;
 use crate::product::{Base, Coefficients, Fold, Forward, Inverse, Transform, Workspace, inverse};
 use crate::r3::Reduce;

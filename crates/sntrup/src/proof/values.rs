@@ -5,7 +5,7 @@ use lanes::Lanes;
 use lanes::proof::{Monomial, Polynomial, Polynomials, polynomials_modulo, prove};
 
 use super::definition::{Definition, POINTS, ROWS};
-use super::sets::{Claim, for_every_set};
+use crate::every_set::{Claim, for_every_set};
 use crate::params::ParameterSet;
 use crate::product::{Base, Coefficients, Fold, Forward, Inverse, Transform, Workspace};
 

@@ -15,7 +15,8 @@ mod tests {
     use lanes::{Backend, Dispatch, Hardware};
 
     use super::*;
-    use crate::params::*;
+    use crate::every_set::{Claim, for_every_set};
+    use crate::params::ParameterSet;
     use crate::product::{Coefficients, Multiplier};
     use crate::r3::{Reduce, is_invertible_by_small_factors};
 
@@ -64,21 +65,26 @@ mod tests {
         a.iter().enumerate().all(|(i, &x)| x == i16::from(i == 0))
     }
 
-    fn check<P: ParameterSet>(state: &mut u64) {
-        let mut next = |range: i16| {
-            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            ((*state >> 33) % (2 * range as u64 + 1)) as i16 - range
-        };
-        for backend in Backend::available() {
-            for round in 0..6 {
-                let mut large = Coefficients::<P>::zero();
-                let mut small = Coefficients::<P>::zero();
-                large.as_mut_slice().fill_with(|| next(if round < 3 { 1 } else { P::Q / 2 }));
-                small.as_mut_slice().fill_with(|| next(1));
-                assert!(is_one(&backend.run(CheckLarge(&large))), "{} R/q", P::NAME);
-                let one = backend.run(CheckSmall(&small));
-                assert_eq!(one.is_some(), backend.run(HasNoSmallFactor(&small)), "{}", P::NAME);
-                assert!(one.is_none_or(|one| is_one(&one)), "{} R/3", P::NAME);
+    struct Inverses;
+
+    impl Claim for Inverses {
+        fn check<P: ParameterSet>(&self) {
+            let mut state = 1u64;
+            let mut next = |range: i16| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                ((state >> 33) % (2 * range as u64 + 1)) as i16 - range
+            };
+            for backend in Backend::available() {
+                for round in 0..6 {
+                    let mut large = Coefficients::<P>::zero();
+                    let mut small = Coefficients::<P>::zero();
+                    large.as_mut_slice().fill_with(|| next(if round < 3 { 1 } else { P::Q / 2 }));
+                    small.as_mut_slice().fill_with(|| next(1));
+                    assert!(is_one(&backend.run(CheckLarge(&large))), "{} R/q", P::NAME);
+                    let one = backend.run(CheckSmall(&small));
+                    assert_eq!(one.is_some(), backend.run(HasNoSmallFactor(&small)), "{}", P::NAME);
+                    assert!(one.is_none_or(|one| is_one(&one)), "{} R/3", P::NAME);
+                }
             }
         }
     }
@@ -92,80 +98,72 @@ mod tests {
     }
 
     /// Zero, and each small factor times monomials and times binomials, have no inverse.
-    fn check_without_inverse<P: ParameterSet>() {
-        let mut elements = vec![Coefficients::<P>::zero()];
-        for factor in P::SMALL_FACTORS {
-            let terms: Vec<_> =
-                factor.bytes().map(|c| i16::from(c == b'+') - i16::from(c == b'-')).collect();
-            for first in [0, 1, 63, 64, P::P - terms.len()] {
-                let mut a = Coefficients::zero();
-                a.as_mut_slice()[first..][..terms.len()].copy_from_slice(&terms);
-                elements.push(a.clone());
-                let far = (first + P::P / 2) % (P::P - terms.len());
-                for (x, y) in a.as_mut_slice()[far..].iter_mut().zip(&terms) {
-                    *x = (*x - y + 4) % 3 - 1;
+    struct WithoutInverse;
+
+    impl Claim for WithoutInverse {
+        fn check<P: ParameterSet>(&self) {
+            let mut elements = vec![Coefficients::<P>::zero()];
+            for factor in P::SMALL_FACTORS {
+                let terms: Vec<_> =
+                    factor.bytes().map(|c| i16::from(c == b'+') - i16::from(c == b'-')).collect();
+                for first in [0, 1, 63, 64, P::P - terms.len()] {
+                    let mut a = Coefficients::zero();
+                    a.as_mut_slice()[first..][..terms.len()].copy_from_slice(&terms);
+                    elements.push(a.clone());
+                    let far = (first + P::P / 2) % (P::P - terms.len());
+                    for (x, y) in a.as_mut_slice()[far..].iter_mut().zip(&terms) {
+                        *x = (*x - y + 4) % 3 - 1;
+                    }
+                    elements.push(a);
                 }
-                elements.push(a);
             }
-        }
-        for backend in Backend::available() {
-            for a in &elements {
-                assert!(backend.run(CheckSmall(a)).is_none(), "{}", P::NAME);
-                assert!(!backend.run(HasNoSmallFactor(a)), "{}", P::NAME);
+            for backend in Backend::available() {
+                for a in &elements {
+                    assert!(backend.run(CheckSmall(a)).is_none(), "{}", P::NAME);
+                    assert!(!backend.run(HasNoSmallFactor(a)), "{}", P::NAME);
+                }
             }
         }
     }
 
     /// Monomials, whose inverses take the longest and the shortest way, and elements of little weight.
-    fn check_sparse<P: ParameterSet>() {
-        let mut elements = Vec::new();
-        for k in [0, 1, 2, 31, 62, 63, 64, 65, 127, P::P / 2, P::P - 65, P::P - 2, P::P - 1] {
-            for sign in [1, -1] {
-                elements.push((true, of_terms::<P>(&[(k, sign)])));
-                for l in [0, 5, 64, P::P - 1] {
-                    elements.push((false, of_terms(&[(k, 1), (l, sign)])));
-                    elements.push((false, of_terms(&[(k, -1), (l, sign), (P::P / 3, sign)])));
+    struct SparseInverses;
+
+    impl Claim for SparseInverses {
+        fn check<P: ParameterSet>(&self) {
+            let mut elements = Vec::new();
+            for k in [0, 1, 2, 31, 62, 63, 64, 65, 127, P::P / 2, P::P - 65, P::P - 2, P::P - 1] {
+                for sign in [1, -1] {
+                    elements.push((true, of_terms::<P>(&[(k, sign)])));
+                    for l in [0, 5, 64, P::P - 1] {
+                        elements.push((false, of_terms(&[(k, 1), (l, sign)])));
+                        elements.push((false, of_terms(&[(k, -1), (l, sign), (P::P / 3, sign)])));
+                    }
                 }
             }
-        }
-        for backend in Backend::available() {
-            for (invertible, a) in &elements {
-                let one = backend.run(CheckSmall(a));
-                assert!(one.is_some() || !invertible, "{}", P::NAME);
-                assert_eq!(one.is_some(), backend.run(HasNoSmallFactor(a)), "{}", P::NAME);
-                assert!(one.is_none_or(|one| is_one(&one)), "{}", P::NAME);
+            for backend in Backend::available() {
+                for (invertible, a) in &elements {
+                    let one = backend.run(CheckSmall(a));
+                    assert!(one.is_some() || !invertible, "{}", P::NAME);
+                    assert_eq!(one.is_some(), backend.run(HasNoSmallFactor(a)), "{}", P::NAME);
+                    assert!(one.is_none_or(|one| is_one(&one)), "{}", P::NAME);
+                }
             }
         }
     }
 
     #[test]
     fn an_element_times_its_inverse_is_one() {
-        let state = &mut 1;
-        check::<Sntrup653>(state);
-        check::<Sntrup761>(state);
-        check::<Sntrup857>(state);
-        check::<Sntrup953>(state);
-        check::<Sntrup1013>(state);
-        check::<Sntrup1277>(state);
+        for_every_set(&Inverses);
     }
 
     #[test]
     fn sparse_elements_have_inverses() {
-        check_sparse::<Sntrup653>();
-        check_sparse::<Sntrup761>();
-        check_sparse::<Sntrup857>();
-        check_sparse::<Sntrup953>();
-        check_sparse::<Sntrup1013>();
-        check_sparse::<Sntrup1277>();
+        for_every_set(&SparseInverses);
     }
 
     #[test]
     fn multiples_of_small_factors_have_none() {
-        check_without_inverse::<Sntrup653>();
-        check_without_inverse::<Sntrup761>();
-        check_without_inverse::<Sntrup857>();
-        check_without_inverse::<Sntrup953>();
-        check_without_inverse::<Sntrup1013>();
-        check_without_inverse::<Sntrup1277>();
+        for_every_set(&WithoutInverse);
     }
 }

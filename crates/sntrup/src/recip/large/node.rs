@@ -266,7 +266,8 @@ mod tests {
     use lanes::{Backend, Dispatch, Hardware};
 
     use super::*;
-    use crate::params::*;
+    use crate::every_set::{Claim, for_every_set};
+    use crate::params::ParameterSet;
     use crate::proof::definition::{Definition, ROWS};
 
     /// Residues modulo x^M - c.
@@ -388,22 +389,21 @@ mod tests {
         }
     }
 
-    fn check<P: ParameterSet>() {
-        for backend in Backend::available() {
-            backend.run(Check::<P, 2>(PhantomData));
-            backend.run(Check::<P, 4>(PhantomData));
-            backend.run(Check::<P, 8>(PhantomData));
+    struct Nodes;
+
+    impl Claim for Nodes {
+        fn check<P: ParameterSet>(&self) {
+            for backend in Backend::available() {
+                backend.run(Check::<P, 2>(PhantomData));
+                backend.run(Check::<P, 4>(PhantomData));
+                backend.run(Check::<P, 8>(PhantomData));
+            }
         }
     }
 
     /// Polynomials of degree 2 in the inputs, modulo q, that differ are the same at a random point with a probability of 2 / q.
     #[test]
     fn nodes_apply_and_multiply_matrices() {
-        check::<Sntrup653>();
-        check::<Sntrup761>();
-        check::<Sntrup857>();
-        check::<Sntrup953>();
-        check::<Sntrup1013>();
-        check::<Sntrup1277>();
+        for_every_set(&Nodes);
     }
 }

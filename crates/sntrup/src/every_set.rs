@@ -1,15 +1,15 @@
-//! Every parameter set.
+//! Tests of every parameter set.
 
 use crate::params::*;
 
 /// Something that is to hold for every parameter set.
-pub(super) trait Claim {
+pub(crate) trait Claim {
     /// Panics if it does not hold.
     fn check<P: ParameterSet>(&self);
 }
 
 /// Checks a claim for every parameter set.
-pub(super) fn for_every_set(claim: &impl Claim) {
+pub(crate) fn for_every_set(claim: &impl Claim) {
     claim.check::<Sntrup653>();
     claim.check::<Sntrup761>();
     claim.check::<Sntrup857>();
