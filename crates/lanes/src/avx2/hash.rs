@@ -27,7 +27,7 @@ fn pin(mut a: __m256i) -> __m256i {
 /// The same for narrow vectors.
 #[target_feature(enable = "avx2")]
 #[inline]
-pub(crate) fn pin_narrow(mut a: __m128i) -> __m128i {
+fn pin_narrow(mut a: __m128i) -> __m128i {
     // SAFETY: there is no instruction.
     unsafe {
         asm!("/* {} */", inout(xmm_reg) a, options(pure, nomem, nostack, preserves_flags));
@@ -162,7 +162,7 @@ impl HashLanes for Avx2 {
 
 /// Narrow vectors of a processor with AVX2, whose token this is: 128-bit registers.
 #[derive(Clone, Copy, Debug)]
-pub struct Narrow(pub(crate) ());
+pub struct Narrow(());
 
 impl Sealed for Narrow {}
 
@@ -259,30 +259,18 @@ impl PairLanes for Narrow {
     }
 }
 
-/// Two integers of each of two messages.
-#[inline(always)]
-pub(crate) fn read_two_big_endian(blocks: &[&[u8; 128]], at: usize) -> __m256i {
-    let (a, b) = (read_big_endian(&blocks[0][at..]), read_big_endian(&blocks[1][at..]));
-    avx2!(_mm256_set_m128i(b, a))
-}
-
-/// Two integers, twice.
-#[inline(always)]
-pub(crate) fn read_twice(from: &[u64]) -> __m256i {
-    let from = &from[..2];
-    // SAFETY: two integers are there; alignment is not needed. The token as above.
-    unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(from.as_ptr().cast())) }
-}
-
 impl PairLanes for Avx2 {
     #[inline(always)]
     fn load_big_endian(self, blocks: &[&[u8; 128]], at: usize) -> __m256i {
-        read_two_big_endian(blocks, at)
+        let (a, b) = (read_big_endian(&blocks[0][at..]), read_big_endian(&blocks[1][at..]));
+        avx2!(_mm256_set_m128i(b, a))
     }
 
     #[inline(always)]
     fn constants_u64(self, from: &[u64]) -> __m256i {
-        read_twice(from)
+        let from = &from[..2];
+        // SAFETY: two integers are there; alignment is not needed. The token as above.
+        unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(from.as_ptr().cast())) }
     }
 
     #[inline(always)]

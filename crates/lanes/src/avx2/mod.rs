@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use crate::{Kernel, Lanes, Modulus, sealed::Sealed};
+use crate::{Avx512, Kernel, Lanes, Modulus, sealed::Sealed};
 
 /// Intrinsics that touch no memory.
 macro_rules! avx2 {
@@ -16,7 +16,7 @@ mod bits;
 mod hash;
 mod integers;
 
-pub(crate) use hash::{Narrow, pin_narrow, read_twice, read_two_big_endian};
+pub(crate) use hash::Narrow;
 
 /// The token of a processor with AVX2.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,12 @@ impl Avx2 {
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("lzcnt"))
         .then_some(Avx2(()))
+    }
+
+    /// The token of a processor that has more: AVX-512 F includes AVX2, and [`Avx512::detect`] asks for the other extensions too.
+    #[inline(always)]
+    pub(crate) fn included_in(_: Avx512) -> Self {
+        Avx2(())
     }
 }
 

@@ -2,8 +2,8 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::Avx512;
-use crate::avx2::{Narrow, pin_narrow, read_twice, read_two_big_endian};
-use crate::{HashLanes, PairLanes, RoundLanes, U64Lanes, sealed::Sealed};
+use crate::avx2::Narrow;
+use crate::{Avx2, HashLanes, PairLanes, RoundLanes, U64Lanes, sealed::Sealed};
 
 const U64S: usize = 8;
 /// The ternary function of three bits' sum.
@@ -97,18 +97,17 @@ impl HashLanes for Avx512 {
 
     #[inline(always)]
     fn one(self) -> Narrow {
-        // AVX-512 includes AVX2.
-        Narrow(())
+        Avx2::included_in(self).one()
     }
 
     #[inline(always)]
     fn two(self) -> Half {
-        Half(())
+        Half(Avx2::included_in(self))
     }
 
     #[inline(always)]
     fn couple(self) -> Quarter {
-        Quarter(())
+        Quarter(Avx2::included_in(self).couple())
     }
 
     #[inline(always)]
@@ -157,34 +156,30 @@ impl HashLanes for Avx512 {
     }
 }
 
-/// Vectors of 256 bits with AVX-512's instructions.
+/// Vectors of 256 bits with AVX-512's instructions, where it has better ones than AVX2.
 #[derive(Clone, Copy, Debug)]
-pub struct Half(());
+pub struct Half(Avx2);
 
 impl Sealed for Half {}
 
 impl U64Lanes for Half {
     type U64 = __m256i;
 
-    const U64S: usize = 4;
+    const U64S: usize = Avx2::U64S;
 
     #[inline(always)]
     fn load_u64(self, from: &[u64]) -> __m256i {
-        let from = &from[..4];
-        // SAFETY: four integers are there; alignment is not needed. The token as above.
-        unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+        self.0.load_u64(from)
     }
 
     #[inline(always)]
     fn store_u64(self, to: &mut [u64], v: __m256i) {
-        let to = &mut to[..4];
-        // SAFETY: as for reading.
-        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
+        self.0.store_u64(to, v);
     }
 
     #[inline(always)]
     fn add_u64(self, a: __m256i, b: __m256i) -> __m256i {
-        avx512!(_mm256_add_epi64(a, b))
+        self.0.add_u64(a, b)
     }
 
     #[inline(always)]
@@ -206,53 +201,49 @@ impl U64Lanes for Half {
 impl PairLanes for Half {
     #[inline(always)]
     fn load_big_endian(self, blocks: &[&[u8; 128]], at: usize) -> __m256i {
-        read_two_big_endian(blocks, at)
+        self.0.load_big_endian(blocks, at)
     }
 
     #[inline(always)]
     fn constants_u64(self, from: &[u64]) -> __m256i {
-        read_twice(from)
+        self.0.constants_u64(from)
     }
 
     #[inline(always)]
     fn straddle_u64(self, a: __m256i, b: __m256i) -> __m256i {
-        avx512!(_mm256_alignr_epi8::<8>(b, a))
+        self.0.straddle_u64(a, b)
     }
 
     #[inline(always)]
     fn store_in_turn(self, to: &mut [u64], v: __m256i) {
-        self.store_u64(to, avx512!(_mm256_permute4x64_epi64::<0b11_01_10_00>(v)));
+        self.0.store_in_turn(to, v);
     }
 }
 
-/// Vectors of 128 bits with AVX-512's instructions.
+/// Vectors of 128 bits with AVX-512's instructions, where it has better ones than AVX2.
 #[derive(Clone, Copy, Debug)]
-pub struct Quarter(());
+pub struct Quarter(Narrow);
 
 impl Sealed for Quarter {}
 
 impl U64Lanes for Quarter {
     type U64 = __m128i;
 
-    const U64S: usize = 2;
+    const U64S: usize = Narrow::U64S;
 
     #[inline(always)]
     fn load_u64(self, from: &[u64]) -> __m128i {
-        let from = &from[..2];
-        // SAFETY: two integers are there; alignment is not needed. The token as above.
-        unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
+        self.0.load_u64(from)
     }
 
     #[inline(always)]
     fn store_u64(self, to: &mut [u64], v: __m128i) {
-        let to = &mut to[..2];
-        // SAFETY: as for reading.
-        unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), v) }
+        self.0.store_u64(to, v);
     }
 
     #[inline(always)]
     fn add_u64(self, a: __m128i, b: __m128i) -> __m128i {
-        avx512!(_mm_add_epi64(a, b))
+        self.0.add_u64(a, b)
     }
 
     #[inline(always)]
@@ -284,6 +275,6 @@ impl RoundLanes for Quarter {
 
     #[inline(always)]
     fn pin_u64(self, a: __m128i) -> __m128i {
-        avx512!(pin_narrow(a))
+        self.0.pin_u64(a)
     }
 }
