@@ -37,11 +37,7 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
         backend: Backend,
         random: &mut R,
     ) -> Result<Self, Error> {
-        let mut bytes = P::SampleBytes::filled(0);
-        let drawn = random.try_fill_bytes(bytes.as_mut());
-        let prepared = Self::generate_derand(backend, &bytes);
-        wipe(bytes.as_mut());
-        drawn.map(|()| prepared).map_err(|_| Error::RandomSource)
+        with_sample::<P, _, _>(random, |bytes| Self::generate_derand(backend, bytes))
     }
 
     /// [`PreparedEncapsulation::generate`] with the random bytes given.
@@ -101,6 +97,18 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
     pub fn encapsulate(self, key: &PublicKey<P>) -> (Ciphertext<P>, SharedSecret) {
         P::encapsulate(self.backend, Encapsulate { key, r: From::Prepared(self.r) })
     }
+}
+
+/// What `make` makes of 4p bytes drawn in one call and then erased.
+pub(crate) fn with_sample<P: ParameterSet, R: TryCryptoRng + ?Sized, T>(
+    random: &mut R,
+    make: impl FnOnce(&P::SampleBytes) -> T,
+) -> Result<T, Error> {
+    let mut bytes = P::SampleBytes::filled(0);
+    let drawn = random.try_fill_bytes(bytes.as_mut()).map_err(|_| Error::RandomSource);
+    let made = drawn.map(|()| make(&bytes));
+    wipe(bytes.as_mut());
+    made
 }
 
 // Operations on lanes are not inlined: the memory of one is then off the stack while another runs.

@@ -8,7 +8,7 @@ use lanes::{Backend, Dispatch, Hardware, HashLanes};
 use rand_core::TryCryptoRng;
 
 use crate::decapsulate::{self, ExpandedKey};
-use crate::encapsulate::{Encapsulate, From};
+use crate::encapsulate::{Encapsulate, From, with_sample};
 use crate::encode::{DecodeRq, DecodeSmall, EncodeRq, is_canonical_small};
 use crate::error::{Error, What};
 use crate::hash::{Hash, Purpose, hash, hash_all};
@@ -124,11 +124,7 @@ impl<P: ParameterSet> PublicKey<P> {
         backend: Backend,
         random: &mut R,
     ) -> Result<(Ciphertext<P>, SharedSecret), Error> {
-        let mut bytes = P::SampleBytes::filled(0);
-        let drawn = random.try_fill_bytes(bytes.as_mut()).map_err(|_| Error::RandomSource);
-        let result = drawn.map(|()| self.encapsulate_derand(backend, &bytes));
-        wipe(bytes.as_mut());
-        result
+        with_sample::<P, _, _>(random, |bytes| self.encapsulate_derand(backend, bytes))
     }
 
     /// [`PublicKey::encapsulate`] with the random bytes given.
