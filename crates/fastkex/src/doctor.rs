@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
+use crate::json;
 use applications::Application;
-use cli::{Failure, Outcome};
+use cli::Outcome;
 use finding::{Finding, Status};
 
 /// Say what is right and what is wrong, with the line to change
@@ -49,9 +50,7 @@ impl Doctor {
         let ok = !findings.iter().any(|finding| finding.status == Status::Wrong);
         if self.json {
             let report = Report { ok, findings: &findings };
-            let json = serde_json::to_string_pretty(&report)
-                .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
-            println!("{json}");
+            println!("{}", json::text(&report)?);
         } else {
             for finding in &findings {
                 println!("{finding}");

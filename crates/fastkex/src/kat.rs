@@ -8,6 +8,7 @@ use reference::kat::{self, Implementation, KatFile, Record, replay};
 use serde::Serialize;
 use sntrup::{Backend, Ciphertext, Error, KeyPair, ParameterSet, PublicKey, SecretKey};
 
+use crate::json;
 use crate::sets::{ForSet, for_set};
 use cli::{Failure, Outcome};
 
@@ -97,9 +98,7 @@ impl Kat {
         }
         let all = results.iter().all(|result| result.mismatches.is_empty());
         if self.json {
-            let json = serde_json::to_string_pretty(&results)
-                .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
-            println!("{json}");
+            println!("{}", json::text(&results)?);
         } else {
             print_lines(&results);
         }

@@ -21,6 +21,7 @@ use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
 use sntrup::{Backend, ParameterSet};
 
+use crate::json;
 use crate::measuring::{self, backends, progress_bar};
 use crate::sets::{self, ForSet, for_set};
 use cli::{Failure, Outcome};
@@ -92,9 +93,7 @@ impl Leak {
             self.experiments(&stop, &mut random, &mut rows)?;
         }
         if self.json {
-            let json = serde_json::to_string_pretty(&rows)
-                .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
-            println!("{json}");
+            println!("{}", json::text(&rows)?);
         } else if !self.self_check {
             report::print(&rows[controls..]);
         }

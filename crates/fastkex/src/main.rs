@@ -4,6 +4,7 @@
 
 mod doctor;
 mod heap;
+mod json;
 mod kat;
 mod leak;
 mod measuring;

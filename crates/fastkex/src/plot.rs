@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sntrup::{Backend, Error, KeyPair, ParameterSet};
 
 use crate::heap;
+use crate::json;
 use crate::measuring::{
     self, backends, core_cycles, measure_fallible, progress_bar, random, warn_of_noise,
 };
@@ -129,9 +130,7 @@ impl Plot {
         };
         let figure = figure::svg(&report).map_err(Failure::about("cannot draw"))?;
         if let Some(path) = &self.json {
-            let json = serde_json::to_string_pretty(&report)
-                .map_err(Failure::about("cannot write JSON"))?;
-            write(path, &(json + "\n"))?;
+            write(path, &(json::text(&report)? + "\n"))?;
         }
         write(&self.output, &figure)?;
         print_table(&report);

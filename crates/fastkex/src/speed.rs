@@ -8,6 +8,7 @@ use measure::{Align, Measurement, Options, Table, measure, measure_prepared};
 use serde::Serialize;
 use sntrup::{Backend, Error, ExpandedKey, KeyPair, ParameterSet, PreparedEncapsulation};
 
+use crate::json;
 use crate::measuring::{
     self, backends, core_cycles, measure_fallible, noting, progress_bar, random, warn_of_noise,
 };
@@ -69,9 +70,7 @@ impl Speed {
         }
         progress.finish_and_clear();
         if self.json {
-            let json = serde_json::to_string_pretty(&rows)
-                .map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
-            println!("{json}");
+            println!("{}", json::text(&rows)?);
         } else {
             print_table(&rows);
         }
