@@ -12,6 +12,7 @@ use aes::Aes256;
 use ctr::Ctr64LE;
 use ctr::cipher::{KeyIvInit, StreamCipher};
 use rand_core::{TryCryptoRng, TryRng};
+use rand_core::utils::next_word_via_fill;
 
 pub use system::Error;
 
@@ -68,15 +69,11 @@ impl TryRng for Random {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {

@@ -15,6 +15,7 @@ use aes::{Aes256, Block};
 use getrandom::SysRng;
 #[cfg(target_arch = "x86_64")]
 use lanes::cipher::{RoundKeys, WideAes};
+use rand_core::utils::next_word_via_fill;
 use rand_core::{TryCryptoRng, TryRng};
 use zeroize::Zeroizing;
 
@@ -159,15 +160,11 @@ impl TryRng for OperationRandom {
     type Error = getrandom::Error;
 
     fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {

@@ -4,6 +4,7 @@
 
 use aes::Aes256;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
+use rand_core::utils::next_word_via_fill;
 use rand_core::{Infallible, TryCryptoRng, TryRng};
 
 /// Bytes in a seed: a 32-byte key and a 16-byte counter.
@@ -68,15 +69,11 @@ impl TryRng for Drbg {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.fill(&mut bytes);
-        Ok(u32::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.fill(&mut bytes);
-        Ok(u64::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {

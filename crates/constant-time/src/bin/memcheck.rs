@@ -7,6 +7,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 
 use lanes::memcheck::{define, is_running, undefine, undefined_bits};
+use rand_core::utils::next_word_via_fill;
 use rand_core::{Infallible, TryCryptoRng, TryRng};
 use reference::drbg::Drbg;
 use sntrup::{
@@ -24,15 +25,11 @@ impl TryRng for Secret {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {

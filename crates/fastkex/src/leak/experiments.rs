@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use rand_core::utils::next_word_via_fill;
 use rand_core::{TryCryptoRng, TryRng};
 use reference::drbg::Drbg;
 use sntrup::{
@@ -127,15 +128,11 @@ impl TryRng for Replay<'_> {
     type Error = Exhausted;
 
     fn try_next_u32(&mut self) -> Result<u32, Exhausted> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Exhausted> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Exhausted> {
