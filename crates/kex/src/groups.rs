@@ -56,6 +56,8 @@ impl TlsGroup {
 pub trait TlsKem: Kem {
     /// Its row of [`TLS_GROUPS`].
     const GROUP: &'static TlsGroup;
+    /// The row's place.
+    const INDEX: usize;
 }
 
 /// Does something for each group, with the type that computes it.
@@ -78,7 +80,10 @@ macro_rules! tls_groups {
                 secret_key_bytes: Self::SECRET_KEY_BYTES,
                 shared_secret_bytes: Self::SHARED_SECRET_BYTES,
             };
+            const INDEX: usize = place($name);
         })*
+
+        const NAMES: &[&str] = &[$($name),*];
 
         /// All TLS groups, in the order in which they are listed.
         pub static TLS_GROUPS: &[&TlsGroup] = &[$(<$kem as TlsKem>::GROUP),*];
@@ -88,6 +93,23 @@ macro_rules! tls_groups {
             $(visitor.visit::<$kem>();)*
         }
     };
+}
+
+/// The place of a name in the table.
+const fn place(name: &str) -> usize {
+    let mut place = 0;
+    while !is_equal(NAMES[place].as_bytes(), name.as_bytes()) {
+        place += 1;
+    }
+    place
+}
+
+const fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
 }
 
 tls_groups! {
@@ -129,6 +151,7 @@ mod tests {
             fn visit<K: TlsKem>(&mut self) {
                 assert_eq!(K::GROUP.public_key_bytes, K::PUBLIC_KEY_BYTES);
                 assert_eq!(K::GROUP.ciphertext_bytes, K::CIPHERTEXT_BYTES);
+                assert_eq!(K::INDEX, self.0.len());
                 self.0.push(K::GROUP.name);
             }
         }

@@ -1,8 +1,6 @@
 use core::num::NonZeroU64;
 use core::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
-
 /// A time in milliseconds since the machine started, sleep included: a key does not stay young in a closed laptop. Never zero, which
 /// is what wiped memory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,7 +8,9 @@ pub(crate) struct Time(NonZeroU64);
 
 impl Time {
     pub(crate) fn now() -> Self {
-        let time = clock_gettime(ClockId::Boottime);
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: a place for the time.
+        unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &raw mut time) };
         let milliseconds = time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000;
         Time(NonZeroU64::MIN.saturating_add(milliseconds))
     }

@@ -6,9 +6,10 @@ use core::num::NonZeroUsize;
 use core::ops::Deref;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::os::fd::{AsRawFd, OwnedFd};
-
-use rustix::fs::{MemfdFlags, Mode, SealFlags, fchmod, fcntl_add_seals, ftruncate, memfd_create};
+use std::ffi::CString;
+use std::fs::{File, Permissions};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::PermissionsExt;
 
 use crate::kind::Purpose;
 use crate::per_process::{PerProcess, Process};
@@ -209,7 +210,7 @@ static PAGE: PerProcess<Option<Mapped>> = PerProcess::new();
 struct Mapped {
     page: NonNull<Page>,
     /// Through which others find it.
-    _file: OwnedFd,
+    _file: File,
 }
 
 // SAFETY: the page holds atomics, and what is not atomic is never changed.
@@ -220,12 +221,15 @@ unsafe impl Sync for Mapped {}
 impl Mapped {
     /// `None` if there are no more descriptors, or no memory.
     fn new() -> Option<Self> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = memfd_create(PAGE_NAME, flags).ok()?;
-        fchmod(&file, Mode::RUSR | Mode::WUSR).ok()?;
-        ftruncate(&file, size_of::<Page>() as u64).ok()?;
+        let file = memory_file()?;
+        file.set_permissions(Permissions::from_mode(0o600)).ok()?;
+        file.set_len(size_of::<Page>() as u64).ok()?;
         // Nobody can take the memory away under us.
-        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL).ok()?;
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        // SAFETY: the descriptor is open.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
+            return None;
+        }
         let bytes = NonZeroUsize::new(size_of::<Page>())?;
         // SAFETY: a new mapping, where the kernel likes.
         let page = unsafe {
@@ -278,6 +282,16 @@ impl Drop for Mapped {
         // SAFETY: only a page that was never published is dropped; it was mapped with this size.
         unsafe { libc::munmap(self.page.as_ptr().cast(), size_of::<Page>()) };
     }
+}
+
+/// An empty file in memory, which children of exec do not inherit.
+fn memory_file() -> Option<File> {
+    let name = CString::new(PAGE_NAME).ok()?;
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // SAFETY: the name is a string.
+    let descriptor = unsafe { libc::memfd_create(name.as_ptr(), flags) };
+    // SAFETY: not negative, so a new descriptor.
+    (descriptor >= 0).then(|| unsafe { File::from_raw_fd(descriptor) })
 }
 
 /// A name in words that can be shared; `None` if it is too long.

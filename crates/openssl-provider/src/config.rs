@@ -2,9 +2,11 @@
 
 use core::fmt;
 use core::ops::RangeInclusive;
+use core::time::Duration;
 use std::ffi::CString;
 
 use kex::{Backend, BackendError, TLS_GROUPS};
+use keypool::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
 use openssl_abi::{Core, names};
 use openssl_conf::{Config as ConfigFile, Interpretation, Release};
 
@@ -12,6 +14,18 @@ use crate::host;
 
 /// The key that chooses an instruction set.
 const BACKEND: &str = "backend";
+/// Whether key shares and encapsulations are made ahead of time.
+const POOL: &str = "pool";
+/// How many at once.
+const BATCH: &str = "batch";
+/// By whom.
+const REFILL: &str = "refill";
+/// Seconds after which they are erased.
+const MAX_AGE: &str = "max_age";
+/// Whether others may read the counts.
+const STATISTICS: &str = "statistics";
+/// The keys that are known as they are.
+const KEYS: [&str; 6] = [BACKEND, POOL, BATCH, REFILL, MAX_AGE, STATISTICS];
 /// What the keys that set code points begin with; a group's name follows.
 const CODE_POINTS: &str = "code_points.";
 /// The environment variable that chooses an instruction set, for tests.
@@ -27,12 +41,14 @@ pub(crate) struct Config {
     pub(crate) backend: Backend,
     /// In the order of [`TLS_GROUPS`].
     pub(crate) code_points: Vec<u16>,
+    pub(crate) pools: Settings,
 }
 
 /// Why the configuration was refused.
 #[derive(Debug)]
 pub(crate) enum ConfigError {
     Backend { key: &'static str, error: BackendError },
+    Value { key: &'static str, value: String, expected: String },
     CodePoint { key: String, value: String },
     DuplicateCodePoint { first: &'static str, second: &'static str, value: u16 },
     UnknownKey { key: String, place: String },
@@ -42,6 +58,9 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ConfigError::Backend { key, error } => write!(f, "fastkex: {key}: {error}"),
+            ConfigError::Value { key, value, expected } => {
+                write!(f, "fastkex: {key} = {value}: expected {expected}")
+            }
             ConfigError::CodePoint { key, value } => write!(
                 f,
                 "fastkex: {key} = {value}: expected a number such as 0xFE00 that is no other group's",
@@ -52,7 +71,8 @@ impl fmt::Display for ConfigError {
                  expected different numbers",
             ),
             ConfigError::UnknownKey { key, place } => {
-                write!(f, "fastkex: unknown key '{key}' at {place}: expected {BACKEND}")?;
+                let keys = KEYS.join(", ");
+                write!(f, "fastkex: unknown key '{key}' at {place}: expected {keys}")?;
                 write!(f, " or {CODE_POINTS}GROUP, GROUP being one of ")?;
                 let groups: Vec<_> = TLS_GROUPS.iter().map(|group| group.name).collect();
                 f.write_str(&groups.join(", "))
@@ -94,7 +114,65 @@ impl Config {
             }
             code_points.push(code_point);
         }
-        Ok(Config { backend, code_points })
+        Ok(Config { backend, code_points, pools: pools(&value)? })
+    }
+}
+
+/// How the pools work.
+fn pools(value: &dyn Fn(&str) -> Option<String>) -> Result<Settings, ConfigError> {
+    let default = Settings::default();
+    Ok(Settings {
+        enabled: setting(value, POOL, default.enabled, "on or off", on_or_off)?,
+        batch: setting(value, BATCH, default.batch, &format!("auto or 1 to {MAX_BATCH}"), batch)?,
+        refill: setting(value, REFILL, default.refill, "inline or background", refill)?,
+        max_age: setting(
+            value,
+            MAX_AGE,
+            default.max_age,
+            &format!("{} to {} seconds", MAX_AGES.start().as_secs(), MAX_AGES.end().as_secs()),
+            |text| {
+                let age = Duration::from_secs(text.parse().ok()?);
+                MAX_AGES.contains(&age).then_some(age)
+            },
+        )?,
+        statistics: setting(value, STATISTICS, default.statistics, "on or off", on_or_off)?,
+    })
+}
+
+fn setting<T>(
+    value: &dyn Fn(&str) -> Option<String>,
+    key: &'static str,
+    default: T,
+    expected: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<T, ConfigError> {
+    let Some(value) = value(key) else { return Ok(default) };
+    parse(&value).ok_or(ConfigError::Value { key, value, expected: expected.to_owned() })
+}
+
+fn on_or_off(text: &str) -> Option<bool> {
+    match text {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn batch(text: &str) -> Option<Batch> {
+    match text {
+        "auto" => Some(Batch::Growing),
+        text => {
+            let size = text.parse().ok().filter(|size| (1..=MAX_BATCH).contains(size))?;
+            Some(Batch::Fixed(size))
+        }
+    }
+}
+
+fn refill(text: &str) -> Option<Refill> {
+    match text {
+        "inline" => Some(Refill::Inline),
+        "background" => Some(Refill::Background),
+        _ => None,
     }
 }
 
@@ -111,7 +189,7 @@ fn code_point(text: &str) -> Option<u16> {
 }
 
 fn is_known(key: &str) -> bool {
-    key == BACKEND
+    KEYS.contains(&key)
         || key
             .strip_prefix(CODE_POINTS)
             .is_some_and(|name| TLS_GROUPS.iter().any(|group| group.name == name))
@@ -164,10 +242,42 @@ mod tests {
         assert!(TLS_GROUPS.iter().all(|g| code_point(&g.code_point.to_string()).is_some()));
     }
 
+    fn pools_of(key: &'static str, text: &str) -> Result<Settings, String> {
+        let value = |asked: &str| (asked == key).then(|| text.to_owned());
+        pools(&value).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn pools_are_set_up_as_they_are_told() {
+        let default = Settings::default();
+        assert_eq!(pools_of("other", "1"), Ok(default));
+        for (key, text, settings) in [
+            (POOL, "off", Settings { enabled: false, ..default }),
+            (BATCH, "auto", default),
+            (BATCH, "1024", Settings { batch: Batch::Fixed(1024), ..default }),
+            (REFILL, "background", Settings { refill: Refill::Background, ..default }),
+            (MAX_AGE, "1", Settings { max_age: Duration::from_secs(1), ..default }),
+            (STATISTICS, "on", Settings { statistics: true, ..default }),
+        ] {
+            assert_eq!(pools_of(key, text), Ok(settings), "{key} = {text}");
+        }
+        for (key, text, message) in [
+            (POOL, "yes", "fastkex: pool = yes: expected on or off"),
+            (BATCH, "0", "fastkex: batch = 0: expected auto or 1 to 1024"),
+            (BATCH, "1025", "fastkex: batch = 1025: expected auto or 1 to 1024"),
+            (REFILL, "", "fastkex: refill = : expected inline or background"),
+            (MAX_AGE, "0", "fastkex: max_age = 0: expected 1 to 86400 seconds"),
+            (MAX_AGE, "60s", "fastkex: max_age = 60s: expected 1 to 86400 seconds"),
+            (STATISTICS, "1", "fastkex: statistics = 1: expected on or off"),
+        ] {
+            assert_eq!(pools_of(key, text), Err(message.to_owned()));
+        }
+    }
+
     #[test]
     fn keys_are_known_by_their_whole_name() {
         assert!(is_known("backend") && is_known("code_points.sntrup761"));
-        for key in ["backends", "code_points", "code_points.", "code_points.x25519", "pool"] {
+        for key in ["backends", "code_points", "code_points.", "code_points.x25519", "pools"] {
             assert!(!is_known(key), "{key}");
         }
     }

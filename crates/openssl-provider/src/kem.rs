@@ -8,7 +8,6 @@ use std::sync::Arc;
 use kex::{Kem, TlsKem};
 use openssl_abi::functions::kem as function;
 use openssl_abi::{Dispatch, Param, guard};
-use random::OperationRandom;
 
 use crate::key::{Key, Material};
 use crate::provider::Provider;
@@ -138,13 +137,9 @@ impl<K: TlsKem> KeyEncapsulation<K> {
                 (Some(Output::SizeOnly), Some(_)) => return 1,
                 _ => return 0,
             };
-            let done = K::encapsulate(
-                key.public(),
-                provider.backend,
-                &mut OperationRandom::new(),
-                ciphertext,
-                secret,
-            );
+            let done = provider.pools.encapsulations::<K>().take().and_then(|prepared| {
+                K::encapsulate_prepared(prepared, key.public(), ciphertext, secret)
+            });
             finish::<K>(provider, done, reason::INVALID_KEY, secret)
         })
     }

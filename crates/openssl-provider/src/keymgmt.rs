@@ -5,10 +5,9 @@ use core::marker::PhantomData;
 use core::ptr;
 use std::sync::Arc;
 
-use kex::{KeyPair, TlsKem};
+use kex::TlsKem;
 use openssl_abi::functions::keymgmt as function;
 use openssl_abi::{Callback, Dispatch, Param, ParamType, Params, Value, guard, names, selection};
-use random::OperationRandom;
 
 use crate::key::{Key, Material};
 use crate::provider::Provider;
@@ -116,7 +115,7 @@ impl<K: TlsKem> KeyManagement<K> {
             if !selects(selection, selection::KEYPAIR) {
                 return Key::<K>::new(provider, None).into_raw();
             }
-            match KeyPair::<K>::generate(provider.backend, &mut OperationRandom::new()) {
+            match provider.pools.keys::<K>().take() {
                 Ok(pair) => Key::new(provider, Some(Arc::new(Material::Pair(pair)))).into_raw(),
                 Err(error) => {
                     let message = format!("{}: {error}", K::GROUP.name);

@@ -16,6 +16,7 @@ mod host;
 mod kem;
 mod key;
 mod keymgmt;
+mod pools;
 mod provider;
 mod reason;
 mod tls;

@@ -14,6 +14,7 @@ use crate::decoder::Decoder;
 use crate::encoder::Encoder;
 use crate::kem::KeyEncapsulation;
 use crate::keymgmt::KeyManagement;
+use crate::pools::GroupPools;
 use crate::{reason, tls};
 
 const NAME: &CStr = c"fastkex";
@@ -38,6 +39,7 @@ pub(crate) struct Provider {
     pub(crate) backend: Backend,
     /// In the order of the table of groups.
     pub(crate) code_points: Vec<u16>,
+    pub(crate) pools: GroupPools,
     key_management: Table,
     key_encapsulation: Table,
     encoders: Table,
@@ -99,11 +101,12 @@ impl Provider {
     ];
 
     pub(crate) fn new(core: Core) -> Result<Provider, ConfigError> {
-        let Config { backend, code_points } = Config::read(&core)?;
+        let Config { backend, code_points, pools } = Config::read(&core)?;
         let mut provider = Provider {
             core,
             backend,
             code_points,
+            pools: GroupPools::new(backend, pools),
             key_management: Table::default(),
             key_encapsulation: Table::default(),
             encoders: Table::default(),

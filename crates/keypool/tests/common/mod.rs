@@ -6,7 +6,7 @@ use rand_core::TryRng;
 use random::OperationRandom;
 
 /// Sixteen random bytes.
-pub struct Numbers;
+pub(crate) struct Numbers;
 
 impl Kind for Numbers {
     type Item = u128;

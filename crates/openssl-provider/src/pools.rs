@@ -1,0 +1,55 @@
+//! The pools of each group. A provider that is torn down takes them with it.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use kex::{Backend, GroupVisitor, TlsKem, visit_groups};
+use keypool::{Builder, Encapsulations, KeyPairs, Pool, Pools, Settings};
+
+/// Pools in the order of the table of groups.
+pub(crate) struct GroupPools {
+    of_groups: Vec<OfGroup>,
+    _all: Pools,
+}
+
+struct OfGroup {
+    keys: Arc<dyn Any + Send + Sync>,
+    encapsulations: Arc<dyn Any + Send + Sync>,
+}
+
+struct Visitor {
+    builder: Builder,
+    of_groups: Vec<OfGroup>,
+}
+
+impl GroupVisitor for Visitor {
+    fn visit<K: TlsKem>(&mut self) {
+        let keys = self.builder.add::<KeyPairs<K>>(K::GROUP.name);
+        let encapsulations = self.builder.add::<Encapsulations<K>>(K::GROUP.name);
+        self.of_groups.push(OfGroup { keys, encapsulations });
+    }
+}
+
+impl GroupPools {
+    /// Empty pools: nothing is made before it is asked for.
+    pub(crate) fn new(backend: Backend, settings: Settings) -> Self {
+        let builder = Pools::builder(backend, settings);
+        let mut visitor = Visitor { builder, of_groups: Vec::new() };
+        visit_groups(&mut visitor);
+        GroupPools { of_groups: visitor.of_groups, _all: visitor.builder.finish() }
+    }
+
+    /// Key pairs of `K`.
+    pub(crate) fn keys<K: TlsKem>(&self) -> &Pool<KeyPairs<K>> {
+        pool(&self.of_groups[K::INDEX].keys)
+    }
+
+    /// Encapsulations for keys of `K`.
+    pub(crate) fn encapsulations<K: TlsKem>(&self) -> &Pool<Encapsulations<K>> {
+        pool(&self.of_groups[K::INDEX].encapsulations)
+    }
+}
+
+fn pool<T: 'static>(pool: &Arc<dyn Any + Send + Sync>) -> &T {
+    pool.downcast_ref().expect("each pool is in its group's place")
+}
