@@ -4,13 +4,13 @@ use std::fmt;
 use std::fs::File;
 
 use cli::Failure;
+use stage::{Server, Stage, wait_for};
 
 use super::heard::{in_curl_trace, in_nginx_page, in_s_client_messages, in_stunnel_log};
 use super::ports::Ports;
 use super::programs::Programs;
 use super::relay::Relay;
 use super::servers::{AUTHORITY, PAGE, start_stunnel_client};
-use super::stage::{Finished, Server, Stage, wait_for};
 
 /// A connection, and how it went.
 pub(crate) struct Connection {
@@ -107,7 +107,7 @@ impl Visitor<'_> {
         let stunnel = start_stunnel_client(self.stage, self.programs, &ports)?;
         let mut curl = self.programs.stock(self.stage, "curl");
         curl.args(CURL_ARGUMENTS).arg(format!("http://127.0.0.1:{}/", ports.tunnel));
-        let page = self.stage.run(&mut curl).and_then(|finished| finished.page("curl"));
+        let page = self.stage.run(&mut curl).and_then(|finished| finished.output_of("curl"));
         let ends = match page {
             Ok(page) => Ok(Ends { client: relay.group(), server: in_nginx_page(&page) }),
             Err(failure) => Err(match self.stage.end_of(&stunnel)? {
@@ -135,7 +135,7 @@ impl Visitor<'_> {
             .args(CURL_ARGUMENTS)
             .args(["--cacert", AUTHORITY, "--trace", TRACE])
             .arg(format!("https://localhost:{port}/"));
-        let page = self.stage.run(&mut command)?.page(Client::Curl.name())?;
+        let page = self.stage.run(&mut command)?.output_of(Client::Curl.name())?;
         Ok(Fetched { page, group: in_curl_trace(&self.stage.read(TRACE)?) })
     }
 
@@ -151,17 +151,8 @@ impl Visitor<'_> {
             .args(["-CAfile", AUTHORITY, "-verify_return_error", "-verify_hostname", "localhost"])
             .args(["-msg", "-msgfile", MESSAGES])
             .stdin(request.map_err(Failure::about(REQUEST))?);
-        let page = self.stage.run(&mut command)?.page(Client::SClient.name())?;
+        let page = self.stage.run(&mut command)?.output_of(Client::SClient.name())?;
         Ok(Fetched { page, group: in_s_client_messages(&self.stage.read(MESSAGES)?) })
-    }
-}
-
-impl Finished {
-    fn page(self, program: &str) -> Result<String, Failure> {
-        if self.status.success() {
-            return Ok(self.output);
-        }
-        Err(Failure::new(format!("{program} failed ({}): {}", self.status, self.complaint())))
     }
 }
 

@@ -8,7 +8,6 @@ mod programs;
 mod relay;
 mod servers;
 mod speed;
-mod stage;
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -18,12 +17,12 @@ use clap::Args;
 use lanes::Backend;
 
 use cli::{Failure, Outcome};
+use stage::Stage;
 
 use connections::{Client, Connection, Visitor};
 use ports::Ports;
 use programs::Programs;
 use speed::{Measured, Rates};
-use stage::Stage;
 
 /// The groups that are shown.
 const SHOWN: [&str; 3] = ["sntrup761", "X25519SNTRUP761", "sntrup857"];

@@ -1,8 +1,5 @@
 //! Free ports, and the configurations with them.
 
-use std::io;
-use std::net::{Ipv4Addr, TcpListener};
-
 use cli::Failure;
 
 /// The ports on loopback in the place of those in the configurations.
@@ -26,19 +23,7 @@ impl Ports {
 
     /// Some that are free now.
     pub(crate) fn free() -> Result<Self, Failure> {
-        Self::find().map_err(Failure::about("a free port on 127.0.0.1"))
-    }
-
-    fn find() -> io::Result<Self> {
-        let mut ports = [0; 4];
-        // Held until all are found, so that they differ.
-        let mut listeners = Vec::new();
-        for port in &mut ports {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-            *port = listener.local_addr()?.port();
-            listeners.push(listener);
-        }
-        let [page, nginx, stunnel, tunnel] = ports;
+        let [page, nginx, stunnel, tunnel] = stage::free_ports()?;
         Ok(Self { page, nginx, stunnel, tunnel })
     }
 

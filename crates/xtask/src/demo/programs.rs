@@ -1,12 +1,10 @@
 //! The programs as they are installed, and how they are started with the provider.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use cli::Failure;
-
-use super::stage::Stage;
+use stage::Stage;
 
 /// What is started, and by what.
 pub(crate) struct Programs {
@@ -14,8 +12,6 @@ pub(crate) struct Programs {
     tool: PathBuf,
     /// The OpenSSL module.
     pub(crate) module: PathBuf,
-    /// Where programs are.
-    path: OsString,
 }
 
 /// The versions of the programs.
@@ -35,10 +31,7 @@ impl Programs {
         let tool = artifacts::build("fastkex", "fastkex").map_err(Failure::about("the tool"))?;
         let module = artifacts::module().map_err(Failure::about("the module"))?;
         let absolute = |path: PathBuf| path.canonicalize().map_err(Failure::about(path.display()));
-        // Where Debian keeps nginx, which only root has in PATH.
-        let mut path = std::env::var_os("PATH").unwrap_or_default();
-        path.push(":/usr/sbin:/sbin");
-        Ok(Self { tool: absolute(tool)?, module: absolute(module)?, path })
+        Ok(Self { tool: absolute(tool)?, module: absolute(module)? })
     }
 
     /// A program as it is installed.
@@ -59,15 +52,11 @@ impl Programs {
 
     /// In an environment without settings of the user that would change what is shown.
     fn prepared(&self, stage: &Stage, mut command: Command) -> Command {
+        stage.prepare(&mut command);
         command
-            .stdin(Stdio::null())
-            .env("PATH", &self.path)
-            .env("LC_ALL", "C")
             .env("FASTKEX_MODULE", &self.module)
             // Where `fastkex run` keeps its configuration.
-            .env("XDG_RUNTIME_DIR", stage.folder())
-            .env_remove("OPENSSL_CONF")
-            .env_remove("OPENSSL_MODULES");
+            .env("XDG_RUNTIME_DIR", stage.folder());
         command
     }
 

@@ -3,10 +3,10 @@
 use std::net::{Ipv4Addr, TcpStream};
 
 use cli::Failure;
+use stage::{Server, Stage};
 
 use super::ports::Ports;
 use super::programs::Programs;
-use super::stage::{Server, Stage};
 
 /// The authority's certificate.
 pub(crate) const AUTHORITY: &str = "ca.crt";
