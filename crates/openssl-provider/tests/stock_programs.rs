@@ -3,96 +3,22 @@
 mod common;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
+use common::scene::Scene;
 use kex::TLS_GROUPS;
 use openssl_runtime::wire;
-use tempfile::TempDir;
+use stage::Server;
 
-/// A folder with a configuration that activates the module.
-struct Scene {
-    folder: TempDir,
-}
-
-impl Scene {
-    /// `None`, with a line that says so, without a system `openssl`, or if another OpenSSL is under test.
-    fn new() -> Option<Scene> {
-        if std::env::var_os("FASTKEX_TEST_OPENSSL").is_some() {
-            artifacts::skipped("the openssl program belongs to the system's OpenSSL");
-            return None;
-        }
-        if Command::new("openssl").arg("version").output().is_err() {
-            artifacts::skipped("no openssl program (apt-get install openssl)");
-            return None;
-        }
-        let scene = Scene { folder: tempfile::tempdir().unwrap() };
-        scene.configure("");
-        Some(scene)
-    }
-
-    /// Writes the configuration, with `extra` lines in our section.
-    fn configure(&self, extra: &str) {
-        let text = format!(
-            "openssl_conf = init\n[init]\nproviders = providers\n\
-             [providers]\ndefault = default_sect\nfastkex = fastkex_sect\n[default_sect]\nactivate = 1\n\
-             [fastkex_sect]\nmodule = {}\n{}\n{extra}\n[req]\ndistinguished_name = name\n[name]\n",
-            common::module().display(),
-            if extra.is_empty() { "activate = 1" } else { "" },
-        );
-        fs::write(self.path("openssl.cnf"), text).unwrap();
-    }
-
-    fn path(&self, name: &str) -> std::path::PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn openssl(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new("openssl");
-        command
-            .args(arguments)
-            .env("OPENSSL_CONF", self.path("openssl.cnf"))
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn output(&self, arguments: &[&str]) -> Output {
-        self.openssl(arguments).output().unwrap()
-    }
-
-    /// Standard output of a run that must succeed.
-    fn text(&self, arguments: &[&str]) -> String {
-        let output = self.output(arguments);
-        assert!(
-            output.status.success(),
-            "{arguments:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8(output.stdout).unwrap()
-    }
-}
-
-/// A server that ends with its owner.
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+fn scene() -> Option<Scene> {
+    Scene::new(&[("openssl", "openssl")])
 }
 
 #[test]
 fn lists_show_names_and_version() {
-    let Some(scene) = Scene::new() else { return };
+    let Some(scene) = scene() else { return };
     let providers = scene.text(&["list", "-providers", "-verbose"]);
     let ours = providers.split("  fastkex\n").nth(1).unwrap();
     assert!(ours.contains("name: fastkex\n"), "{providers}");
@@ -119,7 +45,7 @@ fn lists_show_names_and_version() {
 
 #[test]
 fn genpkey_and_pkey_make_and_show_keys() {
-    let Some(scene) = Scene::new() else { return };
+    let Some(scene) = scene() else { return };
     for group in TLS_GROUPS {
         scene.text(&["genpkey", "-algorithm", group.name, "-out", "key.pem"]);
         let pem = fs::read_to_string(scene.path("key.pem")).unwrap();
@@ -171,34 +97,24 @@ fn group_in_trace(trace: &str) -> Option<u16> {
 }
 
 fn start_server(scene: &Scene, groups: &str) -> (Server, u16) {
-    let port = free_port();
+    let [port] = stage::free_ports().unwrap();
     let accept = format!("127.0.0.1:{port}");
-    let mut server = Server(
-        scene
-            .openssl(&[
-                "s_server",
-                "-accept",
-                &accept,
-                "-cert",
-                "cert.pem",
-                "-key",
-                "cert.key",
-                "-tls1_3",
-                "-groups",
-                groups,
-                "-www",
-                "-no_ticket",
-            ])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
-    // It says ACCEPT once it listens.
-    let mut lines = BufReader::new(server.0.stdout.take().unwrap()).lines();
-    assert!(lines.any(|line| line.unwrap() == "ACCEPT"), "s_server did not start");
-    std::thread::spawn(move || lines.for_each(drop));
-    (server, port)
+    let mut command = scene.openssl(&[
+        "s_server",
+        "-accept",
+        &accept,
+        "-cert",
+        "cert.pem",
+        "-key",
+        "cert.key",
+        "-tls1_3",
+        "-groups",
+        groups,
+        "-www",
+        "-no_ticket",
+    ]);
+    let listens = |log: &str| log.lines().any(|line| line == "ACCEPT");
+    (scene.stage.start("s_server", &mut command, listens).unwrap(), port)
 }
 
 fn make_certificate(scene: &Scene) {
@@ -239,7 +155,7 @@ fn connect(scene: &Scene, port: u16, groups: &str) -> Output {
 
 #[test]
 fn s_server_and_s_client_agree_on_every_group() {
-    let Some(scene) = Scene::new() else { return };
+    let Some(scene) = scene() else { return };
     make_certificate(&scene);
     let all: Vec<_> = TLS_GROUPS.iter().map(|group| group.name).collect();
     let (_server, port) = start_server(&scene, &all.join(":"));
@@ -265,7 +181,7 @@ fn s_server_and_s_client_agree_on_every_group() {
 /// What is wrong with the configuration is told when the provider is loaded by name.
 #[test]
 fn a_bad_configuration_is_refused_by_name() {
-    let Some(scene) = Scene::new() else { return };
+    let Some(scene) = scene() else { return };
     for (line, expected) in [
         ("backend = fast", "backend: unknown backend 'fast': expected one of "),
         (

@@ -2,6 +2,10 @@
 
 #![allow(dead_code)]
 
+pub(crate) mod load;
+pub(crate) mod recorder;
+pub(crate) mod scene;
+
 use std::path::PathBuf;
 use std::sync::LazyLock;
 

@@ -1,0 +1,88 @@
+//! Stock programs with the module in their configuration.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use stage::Stage;
+
+/// A stage with a configuration of OpenSSL that activates the module.
+pub(crate) struct Scene {
+    pub(crate) stage: Stage,
+}
+
+const CONFIGURATION: &str = "openssl.cnf";
+
+impl Scene {
+    /// `None`, with a line that says so, without one of the programs, each with its package, or if another OpenSSL than the
+    /// system's is under test.
+    pub(crate) fn new(programs: &[(&str, &str)]) -> Option<Scene> {
+        if std::env::var_os("FASTKEX_TEST_OPENSSL").is_some() {
+            artifacts::skipped("stock programs belong to the system's OpenSSL");
+            return None;
+        }
+        let scene = Scene { stage: Stage::new().unwrap() };
+        for (program, package) in programs {
+            // What it says to this does not matter.
+            if scene.stage.stock(program).arg("-v").output().is_err() {
+                artifacts::skipped(&format!("no {program} program (apt-get install {package})"));
+                return None;
+            }
+        }
+        scene.configure("");
+        Some(scene)
+    }
+
+    /// Writes the configuration, with `extra` lines in our section.
+    pub(crate) fn configure(&self, extra: &str) {
+        self.write(extra, "");
+    }
+
+    /// Writes the configuration, with these groups for whatever speaks TLS.
+    pub(crate) fn configure_groups(&self, groups: &str) {
+        let section =
+            format!("[tls]\nsystem_default = default_tls\n[default_tls]\nGroups = {groups}\n");
+        self.write("", &section);
+    }
+
+    fn write(&self, extra: &str, tls: &str) {
+        let text = format!(
+            "openssl_conf = init\n[init]\nproviders = providers\n{}\
+             [providers]\ndefault = default_sect\nfastkex = fastkex_sect\n[default_sect]\nactivate = 1\n\
+             [fastkex_sect]\nmodule = {}\n{}\n{extra}\n{tls}[req]\ndistinguished_name = name\n[name]\n",
+            if tls.is_empty() { "" } else { "ssl_conf = tls\n" },
+            super::module().display(),
+            if extra.is_empty() { "activate = 1" } else { "" },
+        );
+        self.stage.write(CONFIGURATION, &text).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.stage.folder().join(name)
+    }
+
+    /// A program with the configuration.
+    pub(crate) fn program(&self, name: &str, arguments: &[&str]) -> Command {
+        let mut command = self.stage.stock(name);
+        command.args(arguments).env("OPENSSL_CONF", self.path(CONFIGURATION));
+        command
+    }
+
+    pub(crate) fn openssl(&self, arguments: &[&str]) -> Command {
+        self.program("openssl", arguments)
+    }
+
+    pub(crate) fn output(&self, arguments: &[&str]) -> Output {
+        self.openssl(arguments).output().unwrap()
+    }
+
+    /// Standard output of a run of `openssl` that must succeed.
+    pub(crate) fn text(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments);
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap()
+    }
+}

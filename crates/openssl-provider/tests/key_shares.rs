@@ -1,0 +1,175 @@
+//! Stock servers as proxies, which are clients of the servers behind them: no key share is offered twice, by whichever of their
+//! processes, also when they are reloaded at work.
+//!
+//! `FASTKEX_TEST_CONNECTIONS` sets how many connections each proxy makes at least.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use common::load::Load;
+use common::recorder::Recorder;
+use common::scene::Scene;
+use kex::{TLS_GROUPS, TlsGroup};
+use stage::{Server, Signal, children};
+
+const CLIENTS: usize = 8;
+const RELOADS: u64 = 2;
+/// A proxy that does nothing new for so long has failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One proxy at a time: each has all processors busy.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A proxy, started.
+struct Proxy<'a> {
+    name: &'a str,
+    scene: &'a Scene,
+    server: Server,
+    port: u16,
+    /// What makes it replace its workers.
+    reload: Signal,
+    /// What is asked of it, and the groups that it then offers.
+    groups: &'a [&'static TlsGroup],
+}
+
+fn group(name: &str) -> &'static TlsGroup {
+    TLS_GROUPS.iter().find(|group| group.name == name).unwrap()
+}
+
+fn connections(by_default: u64) -> u64 {
+    match std::env::var("FASTKEX_TEST_CONNECTIONS") {
+        Ok(text) => text.parse().unwrap_or_else(|_| {
+            panic!("FASTKEX_TEST_CONNECTIONS={text}: expected a number of connections")
+        }),
+        Err(_) => by_default,
+    }
+}
+
+fn accepts(port: u16) -> bool {
+    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
+impl Proxy<'_> {
+    /// Has it make connections, with reloads on the way, and looks at all their key shares.
+    fn check(&self, recorder: &Recorder, connections: u64) {
+        let started = Instant::now();
+        let paths: Vec<_> = self.groups.iter().map(|group| format!("/{}", group.name)).collect();
+        let paths: Vec<_> = paths.iter().map(String::as_str).collect();
+        let load = Load::start(self.port, &paths, CLIENTS);
+        for reload in 1..=RELOADS {
+            self.wait_for_answers(&load, reload * connections / (RELOADS + 1));
+            let old = children(self.server.id());
+            assert!(old.len() > 1, "{}: no workers", self.name);
+            self.scene.stage.signal(&self.server, self.reload).unwrap();
+            let goes_on = || {
+                let now = children(self.server.id());
+                now.is_empty() || now.iter().any(|worker| old.contains(worker))
+            };
+            self.wait_while(&load, "reloaded", goes_on);
+            let answers = load.answers();
+            self.wait_for_answers(&load, answers + connections / (RELOADS + 1));
+        }
+        self.wait_for_answers(&load, connections);
+        let answers = load.end();
+        let report = recorder.report();
+        let log = self.scene.stage.read("access.log").unwrap();
+        let workers: BTreeSet<_> = log.lines().filter_map(|line| line.split(' ').next()).collect();
+        artifacts::say(&format!(
+            "{}: {answers} connections by {} workers, {RELOADS} reloads, {:.1} s",
+            self.name,
+            workers.len(),
+            started.elapsed().as_secs_f64()
+        ));
+
+        assert_eq!(report.repeated, 0, "{}: key shares were offered twice: {report:?}", self.name);
+        assert_eq!((report.hellos, report.others), (answers, 0), "{}", self.name);
+        let offered: BTreeMap<_, _> = report.shares;
+        let expected: Vec<_> =
+            self.groups.iter().map(|group| (group.code_point, group.public_key_bytes)).collect();
+        assert_eq!(offered.keys().copied().collect::<Vec<_>>(), expected, "{}", self.name);
+        assert_eq!(offered.values().sum::<u64>(), answers, "{}", self.name);
+        assert_eq!(log.lines().count() as u64, answers, "{}", self.name);
+        // Of each generation, more than one.
+        assert!(workers.len() as u64 > RELOADS + 1, "{}: {workers:?}", self.name);
+    }
+
+    fn wait_for_answers(&self, load: &Load, answers: u64) {
+        self.wait_while(load, "answering", || load.answers() < answers);
+    }
+
+    fn wait_while(&self, load: &Load, what: &str, mut goes_on: impl FnMut() -> bool) {
+        let mut news = (load.answers(), Instant::now());
+        while goes_on() && !load.has_failed() {
+            if load.answers() > news.0 {
+                news = (load.answers(), Instant::now());
+            }
+            let log = || self.server.log().unwrap();
+            assert!(news.1.elapsed() < PATIENCE, "{} is not {what}: {}", self.name, log());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+#[test]
+fn nginx_offers_no_key_share_twice() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(scene) = Scene::new(&[("nginx", "nginx")]) else { return };
+    let recorder = Recorder::start();
+    let groups = [group("sntrup761"), group("X25519SNTRUP761")];
+    let [port] = stage::free_ports().unwrap();
+    let text = include_str!("proxies/nginx.conf")
+        .replace("@recorder@", &recorder.port().to_string())
+        .replace("@port@", &port.to_string())
+        .replace("@first@", groups[0].name)
+        .replace("@second@", groups[1].name);
+    scene.stage.write("nginx.conf", &text).unwrap();
+    let mut command = scene.program("nginx", &["-e", "stderr", "-p", ".", "-c", "nginx.conf"]);
+    let server = scene.stage.start("nginx", &mut command, |_| accepts(port)).unwrap();
+    Proxy { name: "nginx", scene: &scene, server, port, reload: Signal::HUP, groups: &groups }
+        .check(&recorder, connections(20_000));
+}
+
+/// Apache with a module for processes; groups by OpenSSL's configuration, as mod_ssl has no directive for proxies.
+fn apache(mpm: &str, offered: &str) {
+    const MODULES: &str = "/usr/lib/apache2/modules";
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(scene) = Scene::new(&[("apache2", "apache2-bin")]) else { return };
+    if !Path::new(MODULES).is_dir() {
+        artifacts::skipped(&format!("Apache's modules are not in {MODULES}"));
+        return;
+    }
+    scene.configure_groups(offered);
+    let recorder = Recorder::start();
+    let [port] = stage::free_ports().unwrap();
+    let folder = scene.stage.folder().display().to_string();
+    let text = include_str!("proxies/apache.conf")
+        .replace("@recorder@", &recorder.port().to_string())
+        .replace("@port@", &port.to_string())
+        .replace("@modules@", MODULES)
+        .replace("@mpm@", mpm)
+        .replace("@folder@", &folder);
+    scene.stage.write("apache.conf", &text).unwrap();
+    let configuration = scene.path("apache.conf");
+    let configuration = configuration.to_str().unwrap();
+    let mut command =
+        scene.program("apache2", &["-d", &folder, "-f", configuration, "-D", "FOREGROUND"]);
+    let server = scene.stage.start("apache2", &mut command, |_| accepts(port)).unwrap();
+    let (name, groups) = (format!("Apache, {mpm}"), [group(offered)]);
+    Proxy { name: &name, scene: &scene, server, port, reload: Signal::USR1, groups: &groups }
+        .check(&recorder, connections(5_000));
+}
+
+#[test]
+fn apache_prefork_offers_no_key_share_twice() {
+    apache("prefork", "sntrup761");
+}
+
+#[test]
+fn apache_event_offers_no_key_share_twice() {
+    apache("event", "X25519SNTRUP761");
+}
