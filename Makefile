@@ -3,9 +3,11 @@
 CARGO ?= cargo
 PREFIX ?= /usr/local
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+# Handshakes of `make soak`: about an hour and a half.
+COUNT ?= 10000000
 OUT := $(or $(CARGO_TARGET_DIR),target)/release
 
-.PHONY: all module test check demo test-matrix bench fuzz install uninstall clean
+.PHONY: all module test check demo soak test-matrix bench fuzz install uninstall clean
 
 all: module
 
@@ -17,6 +19,10 @@ module:
 demo:
 	@tools/prerequisites demo
 	@$(CARGO) run --quiet --release --package xtask -- demo
+
+soak:
+	@tools/prerequisites demo
+	@$(CARGO) run --quiet --release --package xtask -- soak --count $(COUNT)
 
 test:
 	@tools/prerequisites test

@@ -131,7 +131,7 @@ fn nginx_offers_no_key_share_twice() {
     let mut command = scene.program("nginx", &["-e", "stderr", "-p", ".", "-c", "nginx.conf"]);
     let server = scene.stage.start("nginx", &mut command, |_| accepts(port)).unwrap();
     Proxy { name: "nginx", scene: &scene, server, port, reload: Signal::HUP, groups: &groups }
-        .check(&recorder, connections(20_000));
+        .check(&recorder, connections(100_000));
 }
 
 /// Apache with a module for processes; groups by OpenSSL's configuration, as mod_ssl has no directive for proxies.
@@ -161,7 +161,7 @@ fn apache(mpm: &str, offered: &str) {
     let server = scene.stage.start("apache2", &mut command, |_| accepts(port)).unwrap();
     let (name, groups) = (format!("Apache, {mpm}"), [group(offered)]);
     Proxy { name: &name, scene: &scene, server, port, reload: Signal::USR1, groups: &groups }
-        .check(&recorder, connections(5_000));
+        .check(&recorder, connections(10_000));
 }
 
 #[test]

@@ -2,11 +2,20 @@
 
 #![forbid(unsafe_code)]
 
+mod certificates;
+mod client;
 mod demo;
+mod groups;
+mod programs;
+mod soak;
 
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use cli::Failure;
 
 /// The project's own commands; `make` runs them
 #[derive(Parser, Debug)]
@@ -19,10 +28,20 @@ struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Command {
     Demo(demo::Demo),
+    Soak(soak::Soak),
 }
 
 fn main() -> ExitCode {
     cli::main("xtask", |arguments: Arguments| match arguments.command {
         Command::Demo(demo) => demo.run(),
+        Command::Soak(soak) => soak.run(),
     })
+}
+
+/// Prints a line at once.
+fn say(line: impl Display) -> Result<(), Failure> {
+    let mut output = io::stdout().lock();
+    writeln!(output, "{line}")
+        .and_then(|()| output.flush())
+        .map_err(Failure::about("standard output"))
 }

@@ -8,9 +8,10 @@ use stage::{Server, Stage, wait_for};
 
 use super::heard::{in_curl_trace, in_nginx_page, in_s_client_messages, in_stunnel_log};
 use super::ports::Ports;
-use super::programs::Programs;
 use super::relay::Relay;
-use super::servers::{AUTHORITY, PAGE, start_stunnel_client};
+use super::servers::{PAGE, start_stunnel_client};
+use crate::certificates::AUTHORITY;
+use crate::programs::Programs;
 
 /// A connection, and how it went.
 pub(crate) struct Connection {

@@ -2,7 +2,7 @@
 
 use openssl_runtime::wire;
 
-use super::groups;
+use crate::groups;
 
 /// The group that curl was answered with, by its `--trace`: `<= Recv SSL data, 1129 bytes (0x469)`, then lines like
 /// `0010: 78 49 54 61 ff f3 cc 37 96 bc f4 2b cf 6f 2f bd xITa...7...+.o/.`.

@@ -1,16 +1,12 @@
 //! `xtask demo`: stock programs with the provider, and what they say about it.
 
 mod connections;
-mod groups;
-mod heard;
+pub(crate) mod heard;
 mod ports;
-mod programs;
 mod relay;
 mod servers;
 mod speed;
 
-use std::fmt::Display;
-use std::io::{self, Write};
 use std::thread;
 
 use clap::Args;
@@ -21,8 +17,11 @@ use stage::Stage;
 
 use connections::{Client, Connection, Visitor};
 use ports::Ports;
-use programs::Programs;
 use speed::{Measured, Rates};
+
+use crate::certificates::{self, AUTHORITY};
+use crate::programs::Programs;
+use crate::say;
 
 /// The groups that are shown.
 const SHOWN: [&str; 3] = ["sntrup761", "X25519SNTRUP761", "sntrup857"];
@@ -44,7 +43,7 @@ impl Demo {
         let programs = Programs::build()?;
         let stage = Stage::new()?;
         let versions = programs.versions(&stage)?;
-        servers::make_certificates(&stage, &programs)?;
+        certificates::make(&stage, &programs)?;
         let ports = Ports::free()?;
         let nginx = servers::start_nginx(&stage, &programs, &ports)?;
 
@@ -56,7 +55,7 @@ impl Demo {
         ))?;
         let connections = show_connections(&Visitor { stage: &stage, programs: &programs, ports })?;
 
-        let authority = stage.read(servers::AUTHORITY)?;
+        let authority = stage.read(AUTHORITY)?;
         let measured = speed::measure(&TIMED, ports.nginx, &authority, &programs.module)?;
         if let Some(status) = stage.end_of(&nginx)? {
             return Err(Failure::new(format!("nginx ended ({status})")));
@@ -165,12 +164,4 @@ fn conclude(connections: &[Connection], measured: &Measured) -> Outcome {
         say(format_args!("WRONG: {line}"))?;
     }
     Ok(false)
-}
-
-/// Prints a line at once.
-fn say(line: impl Display) -> Result<(), Failure> {
-    let mut output = io::stdout().lock();
-    writeln!(output, "{line}")
-        .and_then(|()| output.flush())
-        .map_err(Failure::about("standard output"))
 }

@@ -10,7 +10,7 @@ use openssl_runtime::wire;
 
 use cli::Failure;
 
-use super::groups;
+use crate::groups;
 
 /// Relays one connection.
 pub(crate) struct Relay {

@@ -1,4 +1,4 @@
-//! The certificates and the servers.
+//! The servers.
 
 use std::net::{Ipv4Addr, TcpStream};
 
@@ -6,38 +6,10 @@ use cli::Failure;
 use stage::{Server, Stage};
 
 use super::ports::Ports;
-use super::programs::Programs;
-
-/// The authority's certificate.
-pub(crate) const AUTHORITY: &str = "ca.crt";
+use crate::programs::Programs;
 
 /// The page without TLS in `demo/nginx.conf`.
 pub(crate) const PAGE: &str = "A small static page";
-
-/// Makes an authority and a certificate for localhost.
-pub(crate) fn make_certificates(stage: &Stage, programs: &Programs) -> Result<(), Failure> {
-    const CONFIGURATION: &str = "certificates.cnf";
-    stage.write(CONFIGURATION, include_str!("../../../../demo/certificates.cnf"))?;
-    let make = |name: &str, section: &str, subject: &str, issuer: &[&str]| {
-        let (key, certificate) = (format!("{name}.key"), format!("{name}.crt"));
-        let mut command = programs.stock(stage, "openssl");
-        command
-            // Instead of the system's.
-            .env("OPENSSL_CONF", CONFIGURATION)
-            .args(["req", "-config", CONFIGURATION, "-x509", "-extensions", section])
-            .args(["-subj", subject, "-days", "2", "-nodes"])
-            .args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"])
-            .args(["-keyout", &key, "-out", &certificate])
-            .args(issuer);
-        let finished = stage.run(&mut command)?;
-        if finished.status.success() {
-            return Ok(());
-        }
-        Err(Failure::new(format!("openssl req: {}", finished.complaint())))
-    };
-    make("ca", "authority", "/CN=Throw-away authority", &[])?;
-    make("server", "server", "/CN=localhost", &["-CA", AUTHORITY, "-CAkey", "ca.key"])
-}
 
 /// nginx with TLS, and with the page for stunnel.
 pub(crate) fn start_nginx(

@@ -1,15 +1,15 @@
 //! Handshakes per second with several groups, against the same server.
 
 use std::io;
-use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use openssl_runtime::{Error, Key, Libraries, LibraryContext, SslContext, TlsStream, TlsVersion};
+use openssl_runtime::{Error, Key, LibraryContext};
 
 use cli::Failure;
 
-use super::groups::{self, Group};
+use crate::client::{self, Client};
+use crate::groups::{self, Group};
 
 /// How often every group has its turn.
 pub(crate) const ROUNDS: usize = 15;
@@ -17,8 +17,6 @@ pub(crate) const ROUNDS: usize = 15;
 const TURN: Duration = Duration::from_millis(100);
 /// Key pairs timed in each round.
 const KEY_PAIRS: u32 = 10;
-/// A server that says nothing for so long has failed.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What was measured.
 pub(crate) struct Measured {
@@ -87,19 +85,13 @@ pub(crate) fn measure(
     authority: &str,
     module: &Path,
 ) -> Result<Measured, Failure> {
-    let libraries = Libraries::system().map_err(Failure::about("libssl"))?;
-    let context = LibraryContext::new(&libraries).map_err(Failure::about("libssl"))?;
-    for provider in ["default", &module.display().to_string()] {
-        context.load_provider(provider).map_err(Failure::about(provider))?.keep();
-    }
+    let context = client::context(module)?;
     let mut rates = Vec::new();
     let mut clients = Vec::new();
     for name in names {
-        let group = groups::named(name);
-        rates.push(Rates::new(group.ok_or_else(|| Failure::new(format!("no group {name}")))?));
-        let client = SslContext::client(&context)
-            .and_then(|client| client.trust_pem(authority)?.groups(name));
-        clients.push(client.map_err(Failure::about(name))?.build());
+        let client = Client::new(&context, name, authority)?;
+        rates.push(Rates::new(client.group));
+        clients.push(client);
     }
     let mut order: Vec<_> = (0..names.len()).collect();
     // The first round warms up.
@@ -108,7 +100,7 @@ pub(crate) fn measure(
             let rates = &mut rates[i];
             let (start, mut done) = (Instant::now(), 0_u32);
             while start.elapsed() < TURN {
-                match handshake(&clients[i], rates.group, port) {
+                match handshake(&clients[i], port) {
                     Ok(()) => done += 1,
                     Err(failure) => {
                         rates.failures += 1;
@@ -132,32 +124,15 @@ pub(crate) fn measure(
         rates.sorted.sort_by(f64::total_cmp);
         rates.key_pairs.sort();
     }
-    Ok(Measured { libssl: libraries.version_text(), rates })
+    Ok(Measured { libssl: context.libraries().version_text(), rates })
 }
 
 /// Connects, shakes hands, and waits until the server has closed.
-fn handshake(client: &SslContext, group: Group, port: u16) -> Result<(), Failure> {
-    let fail = |error: Error| Failure::new(error);
-    let connect = || {
-        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        Ok(stream)
-    };
-    let stream = connect().map_err(|error: io::Error| Failure::new(error))?;
-    let mut stream = TlsStream::new(client, stream, Some("localhost")).map_err(fail)?;
-    let summary = stream.summary();
-    stream.close().map_err(fail)?;
+fn handshake(client: &Client, port: u16) -> Result<(), Failure> {
+    let mut stream = client.connect(port)?;
+    stream.close().map_err(Failure::about("closing"))?;
     // nginx closes without a word in TLS, when it has checked this side's Finished.
     io::copy(&mut stream.into_inner(), &mut io::sink()).map_err(Failure::about("closing"))?;
-    let used = summary.group.as_ref().map(|group| group.id);
-    if summary.version != Some(TlsVersion::Tls13) || summary.hello_retry {
-        return Err(Failure::new("not TLS 1.3 in one round trip"));
-    }
-    if used != Some(group.code_point) {
-        let used = used.map_or_else(|| "no group".into(), groups::name_of);
-        return Err(Failure::new(format!("{used} was used")));
-    }
     Ok(())
 }
 
