@@ -19,7 +19,7 @@ use stage::{Server, Signal, children};
 
 const CLIENTS: usize = 8;
 const RELOADS: u64 = 2;
-/// A proxy that does nothing new for so long has failed.
+/// Time for a proxy to do the next thing.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One proxy at a time: each has all processors busy.
@@ -63,11 +63,13 @@ impl Proxy<'_> {
         let load = Load::start(self.port, &paths, CLIENTS);
         for reload in 1..=RELOADS {
             self.wait_for_answers(&load, reload * connections / (RELOADS + 1));
-            let old = children(self.server.id());
-            assert!(old.len() > 1, "{}: no workers", self.name);
+            let workers = || children(self.server.id());
+            // They are started one after another, and the first may have done all so far.
+            self.wait_while(&load, "several processes", || workers().len() < 2);
+            let old = workers();
             self.scene.stage.signal(&self.server, self.reload).unwrap();
             let goes_on = || {
-                let now = children(self.server.id());
+                let now = workers();
                 now.is_empty() || now.iter().any(|worker| old.contains(worker))
             };
             self.wait_while(&load, "reloaded", goes_on);
@@ -77,7 +79,10 @@ impl Proxy<'_> {
         self.wait_for_answers(&load, connections);
         let answers = load.end();
         let report = recorder.report();
-        let log = self.scene.stage.read("access.log").unwrap();
+        // The last lines are written after the answers that they tell of.
+        let read = || self.scene.stage.read("access.log").unwrap();
+        let is_whole = |log: &String| log.lines().count() as u64 >= answers;
+        let log = stage::wait_for(|| Some(read()).filter(is_whole)).unwrap_or_else(read);
         let workers: BTreeSet<_> = log.lines().filter_map(|line| line.split(' ').next()).collect();
         artifacts::say(&format!(
             "{}: {answers} connections by {} workers, {RELOADS} reloads, {:.1} s",
@@ -99,17 +104,18 @@ impl Proxy<'_> {
     }
 
     fn wait_for_answers(&self, load: &Load, answers: u64) {
-        self.wait_while(load, "answering", || load.answers() < answers);
+        let mut before = load.answers();
+        while before < answers && !load.has_failed() {
+            self.wait_while(load, "answering", || load.answers() == before);
+            before = load.answers();
+        }
     }
 
     fn wait_while(&self, load: &Load, what: &str, mut goes_on: impl FnMut() -> bool) {
-        let mut news = (load.answers(), Instant::now());
+        let started = Instant::now();
         while goes_on() && !load.has_failed() {
-            if load.answers() > news.0 {
-                news = (load.answers(), Instant::now());
-            }
             let log = || self.server.log().unwrap();
-            assert!(news.1.elapsed() < PATIENCE, "{} is not {what}: {}", self.name, log());
+            assert!(started.elapsed() < PATIENCE, "{} is not {what}: {}", self.name, log());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
