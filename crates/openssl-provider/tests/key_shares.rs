@@ -121,12 +121,16 @@ impl Proxy<'_> {
     }
 }
 
-#[test]
-fn nginx_offers_no_key_share_twice() {
+/// How the provider makes keys: as it does by itself, and with a thread that makes them ahead of time.
+const SETTINGS: [&str; 2] = ["", "refill = background"];
+
+/// nginx, with settings of the provider.
+fn nginx(settings: &str, connections: u64) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(scene) = Scene::new(&[("nginx", "nginx")]) else { return };
     let recorder = Recorder::start();
     let groups = [group("sntrup761"), group("X25519SNTRUP761")];
+    scene.configure_groups("X25519", settings);
     let [port] = stage::free_ports().unwrap();
     let text = include_str!("proxies/nginx.conf")
         .replace("@recorder@", &recorder.port().to_string())
@@ -136,12 +140,24 @@ fn nginx_offers_no_key_share_twice() {
     scene.stage.write("nginx.conf", &text).unwrap();
     let mut command = scene.program("nginx", &["-e", "stderr", "-p", ".", "-c", "nginx.conf"]);
     let server = scene.stage.start("nginx", &mut command, |_| accepts(port)).unwrap();
-    Proxy { name: "nginx", scene: &scene, server, port, reload: Signal::HUP, groups: &groups }
-        .check(&recorder, connections(100_000));
+    let name = named("nginx", settings);
+    Proxy { name: &name, scene: &scene, server, port, reload: Signal::HUP, groups: &groups }
+        .check(&recorder, connections);
 }
 
-/// Apache with a module for processes; groups by OpenSSL's configuration, as mod_ssl has no directive for proxies.
-fn apache(mpm: &str, offered: &str) {
+fn named(program: &str, settings: &str) -> String {
+    [program, settings].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn nginx_offers_no_key_share_twice() {
+    for (settings, by_default) in SETTINGS.into_iter().zip([100_000, 20_000]) {
+        nginx(settings, connections(by_default));
+    }
+}
+
+/// Apache with a module for processes and settings of the provider; groups by OpenSSL's configuration, as mod_ssl has no directive for proxies.
+fn apache(mpm: &str, offered: &str, settings: &str) {
     const MODULES: &str = "/usr/lib/apache2/modules";
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(scene) = Scene::new(&[("apache2", "apache2-bin")]) else { return };
@@ -149,7 +165,7 @@ fn apache(mpm: &str, offered: &str) {
         artifacts::skipped(&format!("Apache's modules are not in {MODULES}"));
         return;
     }
-    scene.configure_groups(offered);
+    scene.configure_groups(offered, settings);
     let recorder = Recorder::start();
     let [port] = stage::free_ports().unwrap();
     let folder = scene.stage.folder().display().to_string();
@@ -165,17 +181,17 @@ fn apache(mpm: &str, offered: &str) {
     let mut command =
         scene.program("apache2", &["-d", &folder, "-f", configuration, "-D", "FOREGROUND"]);
     let server = scene.stage.start("apache2", &mut command, |_| accepts(port)).unwrap();
-    let (name, groups) = (format!("Apache, {mpm}"), [group(offered)]);
+    let (name, groups) = (named(&format!("Apache, {mpm}"), settings), [group(offered)]);
     Proxy { name: &name, scene: &scene, server, port, reload: Signal::USR1, groups: &groups }
         .check(&recorder, connections(10_000));
 }
 
 #[test]
 fn apache_prefork_offers_no_key_share_twice() {
-    apache("prefork", "sntrup761");
+    SETTINGS.iter().for_each(|settings| apache("prefork", "sntrup761", settings));
 }
 
 #[test]
 fn apache_event_offers_no_key_share_twice() {
-    apache("event", "X25519SNTRUP761");
+    SETTINGS.iter().for_each(|settings| apache("event", "X25519SNTRUP761", settings));
 }

@@ -32,26 +32,25 @@ impl Scene {
         Some(scene)
     }
 
-    /// Writes the configuration, with `extra` lines in our section.
+    /// Writes the configuration. With `extra` lines in our section, the module is activated by name only.
     pub(crate) fn configure(&self, extra: &str) {
-        self.write(extra, "");
+        self.write(if extra.is_empty() { "activate = 1" } else { extra }, "");
     }
 
-    /// Writes the configuration, with these groups for whatever speaks TLS.
-    pub(crate) fn configure_groups(&self, groups: &str) {
+    /// Writes the configuration, with these groups for whatever speaks TLS, and `extra` lines in our section.
+    pub(crate) fn configure_groups(&self, groups: &str, extra: &str) {
         let section =
             format!("[tls]\nsystem_default = default_tls\n[default_tls]\nGroups = {groups}\n");
-        self.write("", &section);
+        self.write(&format!("activate = 1\n{extra}"), &section);
     }
 
-    fn write(&self, extra: &str, tls: &str) {
+    fn write(&self, ours: &str, tls: &str) {
         let text = format!(
             "openssl_conf = init\n[init]\nproviders = providers\n{}\
              [providers]\ndefault = default_sect\nfastkex = fastkex_sect\n[default_sect]\nactivate = 1\n\
-             [fastkex_sect]\nmodule = {}\n{}\n{extra}\n{tls}[req]\ndistinguished_name = name\n[name]\n",
+             [fastkex_sect]\nmodule = {}\n{ours}\n{tls}[req]\ndistinguished_name = name\n[name]\n",
             if tls.is_empty() { "" } else { "ssl_conf = tls\n" },
             super::module().display(),
-            if extra.is_empty() { "activate = 1" } else { "" },
         );
         self.stage.write(CONFIGURATION, &text).unwrap();
     }
