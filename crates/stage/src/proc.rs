@@ -39,7 +39,9 @@ mod tests {
         let id = child.id();
         assert!(children(std::process::id()).contains(&id));
         assert!(!children(id).contains(&id));
-        assert!(resident_bytes(id).is_some_and(|bytes| bytes > 4096));
+        // A program that has just begun may have none yet.
+        assert!(resident_bytes(std::process::id()).is_some_and(|bytes| bytes > 1 << 16));
+        assert!(resident_bytes(id).is_some());
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!children(std::process::id()).contains(&id));
