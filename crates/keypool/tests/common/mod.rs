@@ -1,4 +1,8 @@
-//! Pools of cheap items, for what has nothing to do with arithmetic.
+//! What the tests share: pools of cheap items, for what has nothing to do with arithmetic, and children of fork.
+
+#![allow(dead_code)]
+
+use std::io::Write;
 
 use kex::{Backend, Error};
 use keypool::{Kind, Purpose};
@@ -33,4 +37,30 @@ impl Kind for Numbers {
         let length = Error::Length { object: "number", expected: 16, actual: bytes.len() };
         Ok(u128::from_ne_bytes(bytes.try_into().map_err(|_| length)?))
     }
+}
+
+/// Runs `test` in a child of fork, which must end well.
+pub(crate) fn in_child(test: impl FnOnce()) {
+    assert_eq!(status_of_child(test), 0, "the child failed");
+}
+
+/// How a child ended that ran `test`.
+pub(crate) fn status_of_child(test: impl FnOnce()) -> i32 {
+    // SAFETY: the child runs the test and leaves by `_exit`.
+    let process = unsafe { libc::fork() };
+    assert!(process >= 0);
+    if process == 0 {
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(test));
+        if let Err(panic) = &outcome {
+            // What the harness prints goes to a buffer that goes with the child.
+            let text = panic.downcast_ref::<String>().map_or("it panicked", String::as_str);
+            let _ = writeln!(std::io::stderr(), "in a child: {text}");
+        }
+        // SAFETY: no code of the parent's runs in the child.
+        unsafe { libc::_exit(i32::from(outcome.is_err())) };
+    }
+    let mut status = 0;
+    // SAFETY: a place for the status.
+    assert_eq!(unsafe { libc::waitpid(process, &raw mut status, 0) }, process);
+    status
 }

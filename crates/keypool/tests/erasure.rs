@@ -1,0 +1,163 @@
+//! Secrets that are gone are nowhere, and those in stock are not in a core dump.
+
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, PoisonError};
+
+use common::{in_child, status_of_child};
+use kex::{Backend, Error, Kem, KeyPair, Sntrup};
+use keypool::{KeyPairs, Kind, Pools, Purpose, Settings};
+use sntrup::Sntrup653;
+
+type Keys = KeyPairs<Sntrup<Sntrup653>>;
+
+/// The beginning of a secret key.
+type Mark = [u8; 32];
+
+/// What marks are hidden with, so that the test's own notes are not found.
+const MASK: u8 = 0x5a;
+
+static NOTES: Mutex<Vec<Mark>> = Mutex::new(Vec::new());
+
+/// Keys of whose secrets there are notes.
+struct Noted;
+
+impl Kind for Noted {
+    type Item = KeyPair<Sntrup<Sntrup653>>;
+
+    const PURPOSE: Purpose = Purpose::KeyPairs;
+    const STORED_BYTES: usize = Keys::STORED_BYTES;
+    const LARGEST_BATCH: usize = Keys::LARGEST_BATCH;
+
+    fn generate(backend: Backend, count: usize) -> Result<Vec<Self::Item>, Error> {
+        let items = Keys::generate(backend, count)?;
+        let masked = |item: &Self::Item| {
+            let secret = item.secret.as_bytes();
+            core::array::from_fn(|i| secret[i] ^ MASK)
+        };
+        NOTES.lock().unwrap().extend(items.iter().map(masked));
+        Ok(items)
+    }
+
+    fn store(item: &Self::Item, out: &mut [u8]) {
+        Keys::store(item, out);
+    }
+
+    fn restore(backend: Backend, bytes: &[u8]) -> Result<Self::Item, Error> {
+        Keys::restore(backend, bytes)
+    }
+}
+
+/// Memory is searched for what the other test may be using.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// How many of the marks, masked, are in `bytes`.
+fn found(marks: &[Mark], bytes: &[u8]) -> usize {
+    let beginnings: HashSet<[u8; 8]> =
+        marks.iter().map(|mark| core::array::from_fn(|i| mark[i] ^ MASK)).collect();
+    let is_mark = |window: &[u8]| {
+        marks
+            .iter()
+            .any(|mark| window.iter().zip(mark).all(|(&byte, &masked)| byte ^ MASK == masked))
+    };
+    bytes
+        .windows(size_of::<Mark>())
+        .filter(|window| beginnings.contains(&window[..8]) && is_mark(window))
+        .count()
+}
+
+/// How many of the marks are in what this process can write to.
+fn found_in_memory(marks: &[Mark]) -> usize {
+    let memory = File::open("/proc/self/mem").unwrap();
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let mut count = 0;
+    for line in maps.lines().filter(|line| line.split(' ').nth(1).unwrap().starts_with("rw")) {
+        let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
+        let [start, end] = [start, end].map(|text| u64::from_str_radix(text, 16).unwrap());
+        let mut bytes = vec![0; (end - start) as usize];
+        if memory.read_exact_at(&mut bytes, start).is_ok() {
+            count += found(marks, &bytes);
+        }
+    }
+    count
+}
+
+/// Takes some keys and uses them; some stay in stock.
+fn traffic(pool: &keypool::Pool<Noted>) {
+    let mut ciphertext = vec![0; Sntrup::<Sntrup653>::CIPHERTEXT_BYTES];
+    let mut secret = [0; 32];
+    for _ in 0..30 {
+        let pair = pool.take().unwrap();
+        let random = &mut random::OperationRandom::new();
+        let best = Backend::best();
+        Sntrup::<Sntrup653>::encapsulate(&pair.public, best, random, &mut ciphertext, &mut secret)
+            .unwrap();
+        pair.decapsulate(best, &ciphertext, &mut secret).unwrap();
+    }
+}
+
+#[test]
+fn keys_that_were_used_are_nowhere() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    in_child(|| {
+        let mut builder = Pools::builder(Backend::best(), Settings::default());
+        let pool = builder.add::<Noted>("test");
+        let pools = builder.finish();
+        traffic(&pool);
+        let notes = std::mem::take(&mut *NOTES.lock().unwrap());
+        assert_eq!(notes.len(), 85);
+        // The search finds what there is.
+        assert_eq!(found_in_memory(&notes), pool.stock());
+        assert_eq!(pool.stock(), 55);
+        pools.flush();
+        assert_eq!(found_in_memory(&notes), 0);
+    });
+}
+
+#[test]
+fn keys_in_stock_are_not_in_a_core_dump() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
+    if pattern.trim_end().contains(['|', '/', '%']) {
+        artifacts::skipped(&format!("core dumps go to {}", pattern.trim_end()));
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let status = status_of_child(|| {
+        let all = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: the limit is there for the call.
+        if unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const all) } != 0 {
+            return;
+        }
+        std::env::set_current_dir(folder.path()).unwrap();
+        let mut builder = Pools::builder(Backend::best(), Settings::default());
+        let pool = builder.add::<Noted>("test");
+        let _pools = builder.finish();
+        traffic(&pool);
+        assert_eq!(pool.stock(), 55);
+        fs::write(file("notes"), NOTES.lock().unwrap().as_flattened()).unwrap();
+        // SAFETY: ends the process.
+        unsafe { libc::abort() };
+    });
+    if status == 0 {
+        artifacts::skipped("no core dumps: their size is limited");
+        return;
+    }
+    assert!(libc::WIFSIGNALED(status), "the child failed");
+    let notes = fs::read(file("notes")).unwrap();
+    let notes = notes.as_chunks().0;
+    assert_eq!(notes.len(), 85);
+    let is_core = |path: &std::path::PathBuf| path.to_string_lossy().contains("/core");
+    let mut files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let core = fs::read(files.find(is_core).expect("no core dump")).unwrap();
+    assert_eq!(found(notes, &core), 0);
+    // The search finds what there is: the notes themselves.
+    let hidden: Vec<Mark> = notes.iter().map(|note| note.map(|byte| byte ^ MASK)).collect();
+    assert!(found(&hidden, &core) >= 85);
+}
