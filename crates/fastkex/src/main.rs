@@ -13,6 +13,7 @@ mod plot;
 mod run;
 mod sets;
 mod speed;
+mod stats;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,7 @@ enum Command {
     Speed(speed::Speed),
     Plot(plot::Plot),
     Leak(leak::Leak),
+    Stats(stats::Stats),
 }
 
 fn main() -> ExitCode {
@@ -44,5 +46,6 @@ fn main() -> ExitCode {
         Command::Speed(speed) => speed.run(),
         Command::Plot(plot) => plot.run(),
         Command::Leak(leak) => leak.run(),
+        Command::Stats(stats) => stats.run(),
     })
 }

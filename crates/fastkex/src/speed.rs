@@ -1,5 +1,7 @@
 //! `fastkex speed`: how long each operation takes on this machine.
 
+mod pool;
+
 use std::time::Duration;
 
 use clap::Args;
@@ -36,6 +38,10 @@ pub(crate) struct Speed {
     /// Seconds for each line of the table
     #[arg(long, value_name = "SECONDS", value_parser = measuring::seconds, default_value = "0.25")]
     seconds: Duration,
+    /// Measure instead how long it takes to get a key from a pool, on the fastest of the instruction sets: without a pool, with batches of
+    /// 32 and growing ones made by whoever finds it empty, and in the background
+    #[arg(long, conflicts_with = "batch")]
+    pool: bool,
 }
 
 /// One line of the result. Operations have names of the same kind in the documentation of `--json`.
@@ -54,6 +60,16 @@ impl Speed {
     pub(crate) fn run(&self) -> Outcome {
         let algorithms = sets::selected(&self.algorithm);
         let backends = backends(&self.backend);
+        if self.pool {
+            let backend = backends.last().copied().unwrap_or(Backend::best());
+            let rows = pool::rows(&algorithms, backend, self.seconds)?;
+            if self.json {
+                println!("{}", json::text(&rows)?);
+            } else {
+                pool::print(&rows);
+            }
+            return Ok(true);
+        }
         let mut batches = self.batch.clone();
         batches.sort_unstable();
         batches.dedup();

@@ -1,0 +1,269 @@
+//! `fastkex stats`: what the module counts in processes that run.
+
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use keypool::{Counter, Counts, PAGE_NAME, Purpose, Record, Snapshot, read_page};
+use measure::{Align, Table};
+use serde_json::{Map, Value};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::json;
+use cli::{Failure, Outcome};
+
+/// Show what the module counts in running processes
+///
+/// Processes count for others to see where the module's section of OpenSSL's configuration says `statistics = on`, and may be read
+/// by their own user and by root. The exit status is 1 if there is none.
+#[derive(Args, Debug)]
+pub(crate) struct Stats {
+    /// The process [default: all that may be read]
+    pid: Option<u32>,
+    /// Show them again every second, until ^C
+    #[arg(long, conflicts_with_all = ["prometheus", "json"])]
+    watch: bool,
+    /// Print them as Prometheus reads them
+    #[arg(long, conflicts_with = "json")]
+    prometheus: bool,
+    /// Print one JSON array instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Between two tables.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// What one process shows.
+struct Shown {
+    pid: u32,
+    program: String,
+    records: Vec<Record>,
+}
+
+impl Stats {
+    pub(crate) fn run(&self) -> Outcome {
+        if self.watch {
+            return self.watch();
+        }
+        let shown = self.read()?;
+        if self.json {
+            println!("{}", json::text(&objects(&shown))?);
+        } else if self.prometheus {
+            print!("{}", prometheus(&shown));
+        } else if shown.is_empty() {
+            println!(
+                "No process shows counts (statistics = on in the module's section lets them)."
+            );
+        } else {
+            println!("{}", table(&shown));
+        }
+        Ok(!shown.is_empty())
+    }
+
+    fn watch(&self) -> Outcome {
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            flag::register(signal, Arc::clone(&stop)).map_err(Failure::about("signals"))?;
+        }
+        while !stop.load(Ordering::Relaxed) {
+            let shown = self.read()?;
+            if io::stdout().is_terminal() {
+                // Clears the screen.
+                print!("\x1b[H\x1b[2J");
+            }
+            println!("{}\n", table(&shown));
+            let until = Instant::now() + PERIOD;
+            while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+                thread::sleep(PERIOD / 20);
+            }
+        }
+        Ok(true)
+    }
+
+    fn read(&self) -> Result<Vec<Shown>, Failure> {
+        match self.pid {
+            Some(pid) => Ok(vec![of_process(pid)?]),
+            None => all(),
+        }
+    }
+}
+
+fn folder_of(pid: u32) -> PathBuf {
+    Path::new("/proc").join(pid.to_string())
+}
+
+/// The counts of one process, which must show some.
+fn of_process(pid: u32) -> Result<Shown, Failure> {
+    match find(pid) {
+        Ok(Some(shown)) => Ok(shown),
+        Ok(None) => Err(Failure::new(format!(
+            "process {pid} shows no counts: expected one that has used the module with statistics = on"
+        ))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(Failure::new(format!("no process {pid}")))
+        }
+        Err(error) => Err(Failure::new(format!("process {pid}: {error}"))),
+    }
+}
+
+/// Those of all processes that may be read.
+fn all() -> Result<Vec<Shown>, Failure> {
+    let entries = fs::read_dir("/proc").map_err(Failure::about("/proc"))?;
+    let mut pids: Vec<u32> =
+        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable();
+    // Those of others cannot be read, and some have ended meanwhile.
+    Ok(pids.into_iter().filter_map(|pid| find(pid).ok().flatten()).collect())
+}
+
+fn find(pid: u32) -> io::Result<Option<Shown>> {
+    let folder = folder_of(pid);
+    for entry in fs::read_dir(folder.join("fd"))? {
+        let path = entry?.path();
+        let is_page = |to: PathBuf| {
+            let name = to.to_string_lossy().into_owned();
+            name.strip_prefix("/memfd:").is_some_and(|name| name.starts_with(PAGE_NAME))
+        };
+        if !fs::read_link(&path).is_ok_and(is_page) {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        File::open(&path)?.read_to_end(&mut bytes)?;
+        let Snapshot { process, records } = read_page(&bytes).map_err(io::Error::other)?;
+        // A child inherits its parent's.
+        if own_number(&folder)? == process {
+            let program = fs::read_to_string(folder.join("comm"))?.trim_end().to_owned();
+            return Ok(Some(Shown { pid, program, records }));
+        }
+    }
+    Ok(None)
+}
+
+/// A process's number as it sees it itself, in a container perhaps.
+fn own_number(folder: &Path) -> io::Result<u32> {
+    let status = fs::read_to_string(folder.join("status"))?;
+    let number = status
+        .lines()
+        .find_map(|line| line.strip_prefix("NSpid:"))
+        .and_then(|numbers| numbers.split_whitespace().last()?.parse().ok());
+    number.ok_or_else(|| io::Error::other("no NSpid in its status"))
+}
+
+/// A purpose as programs read it.
+fn key(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::KeyPairs => "key_pairs",
+        Purpose::Encapsulations => "encapsulations",
+    }
+}
+
+fn lines(shown: &[Shown]) -> impl Iterator<Item = (&Shown, &Record)> {
+    shown.iter().flat_map(|process| process.records.iter().map(move |record| (process, record)))
+}
+
+fn objects(shown: &[Shown]) -> Vec<Value> {
+    let object = |(process, record): (&Shown, &Record)| {
+        let mut object = Map::new();
+        object.insert("pid".into(), process.pid.into());
+        object.insert("program".into(), process.program.clone().into());
+        object.insert("group".into(), record.name.clone().into());
+        object.insert("purpose".into(), key(record.purpose).into());
+        object.insert("stock".into(), record.counts.stock().into());
+        for counter in Counter::ALL {
+            object.insert(counter.name().into(), record.counts.get(counter).into());
+        }
+        Value::Object(object)
+    };
+    lines(shown).map(object).collect()
+}
+
+/// The text format of Prometheus.
+fn prometheus(shown: &[Shown]) -> String {
+    let mut text = String::new();
+    let mut metric = |name: &str, kind: &str, help: &str, value: &dyn Fn(&Counts) -> u64| {
+        text += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        for (process, record) in lines(shown) {
+            let program = process.program.replace('\\', r"\\").replace('"', r#"\""#);
+            text += &format!(
+                "{name}{{pid=\"{}\",program=\"{program}\",group=\"{}\",purpose=\"{}\"}} {}\n",
+                process.pid,
+                record.name,
+                key(record.purpose),
+                value(&record.counts)
+            );
+        }
+    };
+    metric("fastkex_stock", "gauge", "items that are ready", &Counts::stock);
+    for counter in Counter::ALL {
+        let (kind, ending) = match counter {
+            Counter::SlowestRefillNanoseconds => ("gauge", ""),
+            _ => ("counter", "_total"),
+        };
+        let name = format!("fastkex_{}{ending}", counter.name());
+        metric(&name, kind, counter.description(), &|counts| counts.get(counter));
+    }
+    text
+}
+
+fn table(shown: &[Shown]) -> Table {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[
+        ("process", Right),
+        ("program", Left),
+        ("group", Left),
+        ("items", Left),
+        ("generated", Right),
+        ("from pool", Right),
+        ("inline", Right),
+        ("expired", Right),
+        ("wiped by fork", Right),
+        ("in stock", Right),
+        ("refill, mean", Right),
+        ("slowest", Right),
+        ("trouble", Left),
+    ]);
+    for (process, Record { name, purpose, counts }) in lines(shown) {
+        let number = |counter| measure::grouped(counts.get(counter) as f64);
+        let refills = counts.get(Counter::Refills);
+        let of_refills = |nanoseconds: f64| match refills {
+            0 => "-".to_owned(),
+            _ => measure::duration(nanoseconds),
+        };
+        let mean = counts.get(Counter::RefillNanoseconds) as f64 / refills as f64;
+        table.row([
+            process.pid.to_string(),
+            process.program.clone(),
+            name.clone(),
+            purpose.to_string(),
+            number(Counter::Generated),
+            number(Counter::FromPool),
+            number(Counter::Inline),
+            number(Counter::Expired),
+            number(Counter::WipedByFork),
+            measure::grouped(counts.stock() as f64),
+            of_refills(mean),
+            of_refills(counts.get(Counter::SlowestRefillNanoseconds) as f64),
+            trouble(counts),
+        ]);
+    }
+    table
+}
+
+/// What an administrator should know.
+fn trouble(counts: &Counts) -> String {
+    let happened = |&counter: &Counter| counts.get(counter) > 0;
+    let named: Vec<_> =
+        [Counter::Unprotected, Counter::Unlocked, Counter::OutOfMemory, Counter::WithoutThread]
+            .into_iter()
+            .filter(happened)
+            .map(|counter| format!("{} {}", counts.get(counter), counter.name().replace('_', " ")))
+            .collect();
+    named.join(", ")
+}
