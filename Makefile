@@ -3,7 +3,7 @@
 CARGO ?= cargo
 PREFIX ?= /usr/local
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-# Handshakes of `make soak`: about an hour and a half.
+# Handshakes of `make soak`: some hours.
 COUNT ?= 10000000
 OUT := $(or $(CARGO_TARGET_DIR),target)/release
 

@@ -72,6 +72,28 @@ fn the_table_says_where_and_how_it_was_measured() {
 }
 
 #[test]
+fn pools_are_measured_in_every_mode() {
+    let output = speed(&["--pool", "--json", "--algorithm", "sntrup653", "--seconds", "0.02"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut found = BTreeSet::new();
+    for row in rows.as_array().unwrap() {
+        let number = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("{name}: {row}"));
+        let times = ["p50", "p99", "p999", "max"].map(|at| number(&format!("{at}_nanoseconds")));
+        assert!(times.is_sorted() && times[0] > 0.0, "{row}");
+        assert!(number("keys") >= 1.0 && number("per_second") > 0.0, "{row}");
+        let pool = row["pool"].as_str().unwrap().to_owned();
+        found.insert((pool, row["threads"].as_u64().unwrap(), row["load"].is_null()));
+    }
+    assert_eq!((rows.as_array().unwrap().len(), found.len()), (24, 4 * (4 + 1)));
+
+    let output = speed(&["--pool", "--algorithm", "sntrup653", "--seconds", "0.001"]);
+    let text = stdout(&output);
+    assert_eq!(text.lines().filter(|line| line.starts_with("| sntrup653")).count(), 24, "{text}");
+    assert_refused(&speed(&["--pool", "--batch", "1"]), "cannot be used with");
+}
+
+#[test]
 fn what_cannot_be_measured_is_refused() {
     let refused = |arguments: &[&str], expected: &[&str]| {
         let output = speed(arguments);
