@@ -1,0 +1,51 @@
+//! `libfastkex_insecure_null.so`: a provider for stock OpenSSL 3.0 to 4.x whose key exchange costs nothing **and protects nothing**.
+//! All its keys, ciphertexts and secrets are constants. What is left of a handshake is what no key exchange can save, so handshakes with
+//! it are the ceiling that real groups are measured against.
+//!
+//! It is never installed, and refuses to load unless [`VARIABLE`] is `1`.
+
+use core::ffi::{c_int, c_void};
+
+use openssl_abi::{Core, CoreHandle, Dispatch, guard};
+
+mod group;
+mod kem;
+mod keymgmt;
+mod provider;
+mod reason;
+
+pub use group::{GROUPS, NullGroup};
+
+/// The environment variable that must be `1` for the provider to load. Read then and never again: some servers clear their environment
+/// later.
+pub const VARIABLE: &str = "FASTKEX_INSECURE_NULL";
+
+/// What OpenSSL looks up in the module.
+///
+/// # Safety
+/// Called by libcrypto as `core.h` says: the arguments are its handle, its functions, and places for ours and our context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn OSSL_provider_init(
+    handle: *const CoreHandle,
+    functions: *const Dispatch,
+    out: *mut *const Dispatch,
+    context: *mut *mut c_void,
+) -> c_int {
+    guard(0, || {
+        // SAFETY: the arguments come from libcrypto; the provider, which keeps the result, is gone after teardown.
+        let core = unsafe { Core::new(handle, functions) };
+        if std::env::var_os(VARIABLE).is_none_or(|value| value != "1") {
+            let message = format!(
+                "this provider's key exchange protects nothing, and is for measurements only: expected {VARIABLE}=1 in the environment"
+            );
+            core.raise(reason::REFUSED, &message);
+            return 0;
+        }
+        // SAFETY: libcrypto gives places to write to.
+        unsafe {
+            *out = provider::DISPATCH.as_ptr();
+            *context = Box::into_raw(Box::new(core)).cast();
+        }
+        1
+    })
+}

@@ -1,0 +1,155 @@
+//! The provider itself: its algorithms, capability and parameters. Its context is the core that loaded it.
+
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::ptr;
+
+use openssl_abi::functions::provider as function;
+use openssl_abi::{
+    Algorithm, Callback, Core, Dispatch, Param, ParamType, Params, guard, names, operation,
+};
+
+use crate::group::{GROUPS, Large, NullGroup, PRETENDED_SECURITY_BITS, Small};
+use crate::kem::KeyEncapsulation;
+use crate::keymgmt::KeyManagement;
+use crate::reason;
+
+const NAME: &CStr = c"fastkex, INSECURE null key exchange for measurements";
+const PROPERTIES: &CStr = c"provider=fastkex_insecure_null";
+
+pub(crate) const DISPATCH: &[Dispatch] = &[
+    function::TEARDOWN.entry(teardown),
+    function::GETTABLE_PARAMS.entry(gettable_params),
+    function::GET_PARAMS.entry(get_params),
+    function::QUERY_OPERATION.entry(query_operation),
+    function::GET_REASON_STRINGS.entry(reason::strings),
+    function::GET_CAPABILITIES.entry(get_capabilities),
+    Dispatch::END,
+];
+
+const fn algorithm(group: &'static NullGroup, implementation: &'static [Dispatch]) -> Algorithm {
+    Algorithm {
+        names: group.name.as_ptr(),
+        properties: PROPERTIES.as_ptr(),
+        implementation: implementation.as_ptr(),
+        description: group.description.as_ptr(),
+    }
+}
+
+static KEY_MANAGEMENT: [Algorithm; 3] = [
+    algorithm(GROUPS[0], KeyManagement::<Large>::DISPATCH),
+    algorithm(GROUPS[1], KeyManagement::<Small>::DISPATCH),
+    Algorithm::END,
+];
+
+static KEY_ENCAPSULATION: [Algorithm; 3] = [
+    algorithm(GROUPS[0], KeyEncapsulation::<Large>::DISPATCH),
+    algorithm(GROUPS[1], KeyEncapsulation::<Small>::DISPATCH),
+    Algorithm::END,
+];
+
+/// The core behind a context, which keys and operations are, too.
+///
+/// # Safety
+/// `context` is what `OSSL_provider_init` gave, and teardown has not been called.
+pub(crate) unsafe fn core<'a>(context: *const c_void) -> &'a Core {
+    // SAFETY: by the caller's promise; it is never changed.
+    unsafe { &*context.cast::<Core>() }
+}
+
+unsafe extern "C" fn teardown(context: *mut c_void) {
+    guard((), || {
+        // SAFETY: made by `Box::into_raw` in `OSSL_provider_init`; libcrypto calls this last, and once.
+        drop(unsafe { Box::from_raw(context.cast::<Core>()) });
+    });
+}
+
+unsafe extern "C" fn gettable_params(_: *mut c_void) -> *const Param {
+    static PARAMS: [Param; 3] = [
+        Param::descriptor(names::PROVIDER_NAME, ParamType::Utf8Pointer),
+        Param::descriptor(names::PROVIDER_STATUS, ParamType::Integer),
+        Param::END,
+    ];
+    PARAMS.as_ptr()
+}
+
+unsafe extern "C" fn get_params(context: *mut c_void, params: *mut Param) -> c_int {
+    guard(0, || {
+        // SAFETY: libcrypto hands back our context, and a parameter array to fill in.
+        let (core, params) = unsafe { (core(context), Params::new(params)) };
+        for mut param in params.iter() {
+            let key = param.key();
+            let set = if key == names::PROVIDER_NAME {
+                param.set_utf8_pointer(NAME)
+            } else if key == names::PROVIDER_STATUS {
+                param.set_integer(1)
+            } else {
+                Ok(())
+            };
+            if let Err(error) = set {
+                core.raise(reason::PARAMETER, &format!("{key:?}: {error}"));
+                return 0;
+            }
+        }
+        1
+    })
+}
+
+unsafe extern "C" fn query_operation(
+    _: *mut c_void,
+    operation: c_int,
+    no_store: *mut c_int,
+) -> *const Algorithm {
+    if !no_store.is_null() {
+        // SAFETY: not null, so a place for the flag. libcrypto's cache of methods may keep ours.
+        unsafe { *no_store = 0 };
+    }
+    match operation {
+        operation::KEYMGMT => KEY_MANAGEMENT.as_ptr(),
+        operation::KEM => KEY_ENCAPSULATION.as_ptr(),
+        _ => ptr::null(),
+    }
+}
+
+unsafe extern "C" fn get_capabilities(
+    _: *mut c_void,
+    capability: *const c_char,
+    callback: Option<Callback>,
+    argument: *mut c_void,
+) -> c_int {
+    guard(0, || {
+        // SAFETY: libcrypto hands over the capability's name.
+        let capability = unsafe { CStr::from_ptr(capability) };
+        if !capability.to_bytes().eq_ignore_ascii_case(b"TLS-GROUP") {
+            return 1;
+        }
+        let Some(callback) = callback else { return 0 };
+        // SAFETY: callback and argument come from libcrypto together.
+        c_int::from(GROUPS.iter().all(|group| unsafe { announce(group, callback, argument) }))
+    })
+}
+
+/// Tells libssl of a group, for TLS 1.3 only, and whether it took it.
+///
+/// # Safety
+/// `callback` may be called with `argument`.
+unsafe fn announce(group: &NullGroup, callback: Callback, argument: *mut c_void) -> bool {
+    const TLS_1_3: c_int = 0x0304;
+    const NO_LIMIT: c_int = 0;
+    const NOT_AT_ALL: c_int = -1;
+    let (code_point, is_kem): (c_uint, c_uint) = (group.code_point.into(), 1);
+    let params = [
+        Param::utf8(names::TLS_GROUP_NAME, group.name),
+        Param::utf8(names::TLS_GROUP_NAME_INTERNAL, group.name),
+        Param::utf8(names::TLS_GROUP_ALGORITHM, group.name),
+        Param::unsigned(names::TLS_GROUP_ID, &code_point),
+        Param::unsigned(names::TLS_GROUP_SECURITY_BITS, &PRETENDED_SECURITY_BITS),
+        Param::unsigned(names::TLS_GROUP_IS_KEM, &is_kem),
+        Param::integer(names::TLS_GROUP_MIN_TLS, &TLS_1_3),
+        Param::integer(names::TLS_GROUP_MAX_TLS, &NO_LIMIT),
+        Param::integer(names::TLS_GROUP_MIN_DTLS, &NOT_AT_ALL),
+        Param::integer(names::TLS_GROUP_MAX_DTLS, &NOT_AT_ALL),
+        Param::END,
+    ];
+    // SAFETY: the parameters outlive the call, which copies what it keeps.
+    unsafe { callback(params.as_ptr(), argument) == 1 }
+}

@@ -1,0 +1,258 @@
+//! `xtask ceiling`: handshakes per second beside those of a key exchange that costs nothing.
+
+mod client;
+mod nginx;
+mod plan;
+mod processor;
+mod report;
+mod server;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::{Args, ValueEnum};
+use fastkex_insecure_null::VARIABLE;
+use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext};
+use serde::Serialize;
+
+use cli::{Failure, Outcome};
+
+use crate::stage::Stage;
+use plan::{CertificateFiles, Contestant, Listener, Plan, Visit};
+use report::Report;
+
+pub(crate) use client::CeilingClient;
+pub(crate) use server::CeilingServer;
+
+/// Measure TLS handshakes per second beside those of a key exchange that costs nothing
+///
+/// Full TLS 1.3 handshakes over loopback: no resumption, one key share, a new connection each, one at a time. The client and the server
+/// run on one processor, so that connections per second are those of the work of both. The groups take turns, in another order in each
+/// round. Ratios are medians of those within a round. The client is the system's OpenSSL and those named by --openssl; the server is one
+/// of our own with the same OpenSSL, then nginx with its own. The exit status is 1 if a measurement failed; what is not there is named
+/// and left out.
+#[derive(Args, Debug)]
+pub(crate) struct Ceiling {
+    /// Where the results go as a JSON array [default: ceiling.json in cargo's target folder]; without FILE to standard output, instead of
+    /// the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<Option<PathBuf>>,
+    /// Turns of each group
+    #[arg(long, value_name = "NUMBER", value_parser = rounds, default_value_t = 12)]
+    rounds: usize,
+    /// Seconds of a turn; far below half a second, pools of keys are seen to be filled or to be used, not both
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value_t = 0.5)]
+    seconds: f64,
+    /// Another OpenSSL beside the system's: the folder of its libcrypto and libssl (may be repeated)
+    #[arg(long, value_name = "FOLDER")]
+    openssl: Vec<PathBuf>,
+    /// Servers, apart by commas [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
+    server: Vec<ServerKind>,
+    /// Kinds of certificates, apart by commas [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
+    certificate: Vec<CertificateKind>,
+}
+
+/// What answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+enum ServerKind {
+    Minimal,
+    Nginx,
+}
+
+/// Kinds of certificates, as options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum CertificateKind {
+    #[value(name = "rsa-2048")]
+    Rsa2048,
+    #[value(name = "ecdsa-p-256")]
+    EcdsaP256,
+    Ed25519,
+}
+
+/// Their names in reports, and what makes them.
+const CERTIFICATES: [(&str, CertificateKind, KeyType); 3] = [
+    ("RSA-2048", CertificateKind::Rsa2048, KeyType::Rsa2048),
+    ("ECDSA P-256", CertificateKind::EcdsaP256, KeyType::EcP256),
+    ("Ed25519", CertificateKind::Ed25519, KeyType::Ed25519),
+];
+
+fn rounds(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(rounds) if (1..=10_000).contains(&rounds) => Ok(rounds),
+        _ => Err("expected a number from 1 to 10000".into()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.001..=60.0).contains(&seconds) => Ok(seconds),
+        _ => Err("expected a number from 0.001 to 60".into()),
+    }
+}
+
+/// A server that runs.
+struct Answering {
+    kind: ServerKind,
+    /// What it is: `nginx 1.22.1`.
+    name: String,
+    /// The version of its OpenSSL.
+    openssl: String,
+    /// The process that shakes hands.
+    process: u32,
+    listeners: Vec<Listener>,
+}
+
+impl Ceiling {
+    pub(crate) fn run(&self) -> Outcome {
+        const NULL: &str = "libfastkex_insecure_null.so";
+        let absolute = |path: &Path| path.canonicalize().map_err(Failure::about(path.display()));
+        let mut folders = vec![None];
+        for folder in &self.openssl {
+            folders.push(Some(absolute(folder)?));
+        }
+        if self.openssl.is_empty() {
+            eprintln!(
+                "ceiling: the system's OpenSSL only; 'make ceiling' builds 4.0 and names it by --openssl"
+            );
+        }
+        if !artifacts::release_folder().join(NULL).exists() {
+            eprintln!("ceiling: building the OpenSSL modules, about a minute");
+        }
+        let module = artifacts::module().map_err(Failure::about("the module"))?;
+        let null = artifacts::build("openssl-null", NULL).map_err(Failure::about("the null"))?;
+        let providers = vec![absolute(&module)?, absolute(&null)?];
+
+        let stage = Stage::new()?;
+        let fail = || Failure::about::<openssl_runtime::Error>("the system's OpenSSL");
+        let libraries = Libraries::system().map_err(fail())?;
+        let context = LibraryContext::new(&libraries).map_err(fail())?;
+        context.load_provider("default").map_err(fail())?.keep();
+        let certificates = self.make_certificates(&stage, &context)?;
+        let plan = Plan { openssl: None, providers, core: processor::last(), certificates };
+
+        let mut report = Report::new(self.rounds, self.seconds, plan.core);
+        let nginx = if self.wants(ServerKind::Nginx) {
+            // nginx uses the system's libssl: what that lacks is not asked of it.
+            let told: Vec<_> = context.tls_groups().iter().map(|group| group.id).collect();
+            let contestants = plan::contestants();
+            let known = |one: &Contestant| !one.is_openssls || told.contains(&one.group.code_point);
+            let groups: Vec<_> = contestants.into_iter().filter(known).collect();
+            nginx::start(&stage, &plan, &groups).unwrap_or_else(|failure| {
+                report.fail(&failure);
+                None
+            })
+        } else {
+            None
+        };
+        for folder in folders {
+            let plan = Plan { openssl: folder, ..plan.clone() };
+            if self.wants(ServerKind::Minimal) {
+                match server::start(&stage, &plan) {
+                    Ok(minimal) => self.visit(&stage, &plan, &minimal, &mut report),
+                    Err(failure) => report.fail(&failure),
+                }
+            }
+            if let Some(nginx) = &nginx {
+                self.visit(&stage, &plan, nginx, &mut report);
+            }
+        }
+        self.publish(&report)?;
+        Ok(report.is_complete())
+    }
+
+    fn wants(&self, kind: ServerKind) -> bool {
+        self.server.is_empty() || self.server.contains(&kind)
+    }
+
+    /// One of each kind that is wanted, in files.
+    fn make_certificates(
+        &self,
+        stage: &Stage,
+        context: &LibraryContext,
+    ) -> Result<Vec<CertificateFiles>, Failure> {
+        let mut files = Vec::new();
+        for (name, kind, key_type) in CERTIFICATES {
+            if !self.certificate.is_empty() && !self.certificate.contains(&kind) {
+                continue;
+            }
+            let made = Certificate::self_signed(context, key_type, &["localhost"]);
+            let texts = made
+                .and_then(|made| Ok((made.to_pem()?, made.key().to_private_pem()?)))
+                .map_err(Failure::about(name))?;
+            let path = |suffix: &str| format!("{}.{suffix}", name.replace(' ', "-"));
+            stage.write(&path("crt"), &texts.0)?;
+            stage.write(&path("key"), &String::from_utf8_lossy(&texts.1))?;
+            files.push(CertificateFiles {
+                name: name.into(),
+                certificate: stage.folder().join(path("crt")),
+                key: stage.folder().join(path("key")),
+            });
+        }
+        Ok(files)
+    }
+
+    /// Has a client shake hands with a server and reports on it.
+    fn visit(&self, stage: &Stage, plan: &Plan, server: &Answering, report: &mut Report) {
+        let visit = Visit {
+            plan: plan.clone(),
+            listeners: server.listeners.clone(),
+            server: server.process,
+            rounds: self.rounds,
+            seconds: self.seconds,
+        };
+        let folder = plan.openssl.as_ref().map(|folder| folder.display().to_string());
+        let client = folder.as_deref().unwrap_or("the system's OpenSSL");
+        let seconds = client::expected_time(&visit).as_secs_f64();
+        eprintln!("ceiling: {client} to {}, about {seconds:.0} s", server.name);
+        match client::run(stage, &visit) {
+            Ok(found) => {
+                for contestant in plan::contestants() {
+                    if !found.samples.iter().any(|samples| samples.label == contestant.label) {
+                        eprintln!(
+                            "ceiling: left out: {}, which OpenSSL {} as the client and {} as the server do not both have",
+                            contestant.label, found.openssl, server.openssl
+                        );
+                    }
+                }
+                report.add(server, found);
+            }
+            Err(failure) => report.fail(&Failure::new(format!("{}: {failure}", server.name))),
+        }
+    }
+
+    /// Writes what was measured to where it is wanted.
+    fn publish(&self, report: &Report) -> Result<(), Failure> {
+        let json = serde_json::to_string_pretty(&report.rows).map_err(Failure::new)?;
+        let file = match &self.json {
+            Some(None) => {
+                println!("{json}");
+                return Ok(());
+            }
+            Some(Some(file)) => file.clone(),
+            None => artifacts::release_folder().with_file_name("ceiling.json"),
+        };
+        fs::write(&file, json + "\n").map_err(Failure::about(file.display()))?;
+        println!("{report}\n{} has the same as JSON.", file.display());
+        Ok(())
+    }
+}
+
+/// This program in another role, which a file in the stage's folder describes.
+fn role(stage: &Stage, name: &str, description: &impl Serialize) -> Result<Command, Failure> {
+    let file = format!("{name}.json");
+    stage.write(&file, &serde_json::to_string(description).map_err(Failure::new)?)?;
+    let mut command = Command::new(env::current_exe().map_err(Failure::about("this program"))?);
+    command.args([name, &file]).stdin(Stdio::null());
+    prepare(&mut command);
+    Ok(command)
+}
+
+/// An environment without the user's settings of OpenSSL, in which the null provider loads.
+fn prepare(command: &mut Command) {
+    command.env(VARIABLE, "1").env_remove("OPENSSL_CONF").env_remove("OPENSSL_MODULES");
+}
