@@ -1,5 +1,6 @@
-//! What `tools/test-matrix` needs of Rust: `matrix build FOLDER` builds the releases of OpenSSL below the folder, each once,
-//! and prints their versions and prefixes; `matrix groups` prints the names and code points of our TLS groups.
+//! What `tools/test-matrix` and `tools/ceiling` need of Rust: `matrix build FOLDER [VERSION]...` builds the releases of OpenSSL below the
+//! folder, each once, and prints their versions and prefixes, or only those whose versions begin so; `matrix groups` prints the names
+//! and code points of our TLS groups.
 
 #![forbid(unsafe_code)]
 
@@ -14,14 +15,14 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments[..] {
-        ["build", folder] => build(Path::new(folder)),
+        ["build", folder, ref versions @ ..] => build(Path::new(folder), versions),
         ["groups"] => {
             kex::TLS_GROUPS
                 .iter()
                 .for_each(|group| println!("{} {:04x}", group.name, group.code_point));
             Ok(())
         }
-        _ => Err("usage: matrix build FOLDER | matrix groups".into()),
+        _ => Err("usage: matrix build FOLDER [VERSION]... | matrix groups".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -32,12 +33,23 @@ fn main() -> ExitCode {
     }
 }
 
-fn build(folder: &Path) -> Result<(), String> {
+fn build(folder: &Path, versions: &[&str]) -> Result<(), String> {
     let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
-    for release in [
+    let releases = [
         Release::new(openssl_3_5::version(), openssl_3_5::source_dir()),
         Release::new(openssl_4_0::version(), openssl_4_0::source_dir()),
-    ] {
+    ];
+    let begins = |release: &Release, version: &str| release.version().starts_with(version);
+    if let Some(unknown) =
+        versions.iter().find(|version| !releases.iter().any(|release| begins(release, version)))
+    {
+        let known: Vec<_> = releases.iter().map(Release::version).collect();
+        return Err(format!("no release {unknown}: expected one of {}", known.join(", ")));
+    }
+    let is_wanted = |release: &&Release| {
+        versions.is_empty() || versions.iter().any(|version| begins(release, version))
+    };
+    for release in releases.iter().filter(is_wanted) {
         let prefix = release.build(&folder).map_err(|error| format!("{release}: {error}"))?;
         println!("{} {}", release.version(), prefix.display());
     }

@@ -183,12 +183,24 @@ impl Stage {
     /// # Errors
     /// It cannot be started, or does not end in 20 seconds.
     pub fn run(&self, command: &mut Command) -> Result<Finished, Failure> {
+        self.run_within(PATIENCE, command)
+    }
+
+    /// As [`Stage::run`], for a program that may take longer.
+    ///
+    /// # Errors
+    /// As [`Stage::run`], with another patience.
+    pub fn run_within(
+        &self,
+        patience: Duration,
+        command: &mut Command,
+    ) -> Result<Finished, Failure> {
         let name = command.get_program().display().to_string();
         let (output, errors) = ("run.out", "run.err");
         let create =
             |name: &str| File::create(self.folder.join(name)).map_err(Failure::about(name));
         let process = self.spawn(command.stdout(create(output)?).stderr(create(errors)?))?;
-        let give_up = Instant::now() + PATIENCE;
+        let give_up = Instant::now() + patience;
         let status = loop {
             if let Some(status) = self.ended(process)? {
                 break status;

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ceiling;
 mod certificates;
 mod client;
 mod demo;
@@ -29,12 +30,18 @@ struct Arguments {
 enum Command {
     Demo(demo::Demo),
     Soak(soak::Soak),
+    Ceiling(ceiling::Ceiling),
+    CeilingServer(ceiling::CeilingServer),
+    CeilingClient(ceiling::CeilingClient),
 }
 
 fn main() -> ExitCode {
     cli::main("xtask", |arguments: Arguments| match arguments.command {
         Command::Demo(demo) => demo.run(),
         Command::Soak(soak) => soak.run(),
+        Command::Ceiling(ceiling) => ceiling.run(),
+        Command::CeilingServer(server) => server.run(),
+        Command::CeilingClient(client) => client.run(),
     })
 }
 

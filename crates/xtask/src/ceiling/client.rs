@@ -9,11 +9,11 @@ use clap::Args;
 use openssl_runtime::{SslContext, TlsStream, TlsVersion};
 
 use cli::{Failure, Outcome};
+use stage::Stage;
 
 use super::plan::{self, CertificateFiles, Contestant, Found, Samples, Visit};
 use super::{processor, role};
 use crate::groups;
-use crate::stage::Stage;
 
 /// The client of `ceiling`
 #[derive(Args, Debug)]

@@ -10,7 +10,7 @@ mod server;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use clap::{Args, ValueEnum};
 use fastkex_insecure_null::VARIABLE;
@@ -18,8 +18,8 @@ use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext};
 use serde::Serialize;
 
 use cli::{Failure, Outcome};
+use stage::Stage;
 
-use crate::stage::Stage;
 use plan::{CertificateFiles, Contestant, Listener, Plan, Visit};
 use report::Report;
 
@@ -247,12 +247,7 @@ fn role(stage: &Stage, name: &str, description: &impl Serialize) -> Result<Comma
     let file = format!("{name}.json");
     stage.write(&file, &serde_json::to_string(description).map_err(Failure::new)?)?;
     let mut command = Command::new(env::current_exe().map_err(Failure::about("this program"))?);
-    command.args([name, &file]).stdin(Stdio::null());
-    prepare(&mut command);
+    stage.prepare(&mut command);
+    command.args([name, &file]).env(VARIABLE, "1");
     Ok(command)
-}
-
-/// An environment without the user's settings of OpenSSL, in which the null provider loads.
-fn prepare(command: &mut Command) {
-    command.env(VARIABLE, "1").env_remove("OPENSSL_CONF").env_remove("OPENSSL_MODULES");
 }

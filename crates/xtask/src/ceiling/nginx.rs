@@ -1,16 +1,15 @@
 //! nginx as it is installed.
 
 use std::fmt::Write;
-use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::Path;
-use std::process::{Command, Stdio};
+
+use fastkex_insecure_null::VARIABLE;
 
 use cli::Failure;
+use stage::{Stage, children, free_ports, wait_for};
 
 use super::plan::{Contestant, Listener, Plan};
-use super::{Answering, CERTIFICATES, ServerKind, prepare};
-use crate::stage::{Stage, free_ports, search_path, wait_for};
+use super::{Answering, CERTIFICATES, ServerKind};
 
 /// Enough for every certificate with every group.
 const PORTS: usize = 8 * CERTIFICATES.len();
@@ -23,13 +22,7 @@ pub(crate) fn start(
 ) -> Result<Option<Answering>, Failure> {
     const CONFIGURATION: &str = "nginx.conf";
     const OPENSSL_CONFIGURATION: &str = "openssl.cnf";
-    let command = || {
-        let mut command = Command::new("nginx");
-        prepare(&mut command);
-        command.env("PATH", search_path()).env("LC_ALL", "C").stdin(Stdio::null());
-        command
-    };
-    let Ok(version) = stage.run(command().arg("-V")) else {
+    let Ok(version) = stage.run(stage.stock("nginx").arg("-V")) else {
         eprintln!("ceiling: left out: nginx, which is not installed (apt-get install nginx)");
         return Ok(None);
     };
@@ -44,7 +37,7 @@ pub(crate) fn start(
         return Err(Failure::new("nginx: 'nginx -V' tells of no OpenSSL"));
     };
 
-    let ports: [u16; PORTS] = free_ports().map_err(Failure::about("a free port"))?;
+    let ports: [u16; PORTS] = free_ports()?;
     let pairs =
         plan.certificates.iter().flat_map(|files| groups.iter().map(move |one| (files, one)));
     let mut listeners = Vec::new();
@@ -69,19 +62,15 @@ pub(crate) fn start(
     }
     stage.write(CONFIGURATION, &configuration(plan.core, &servers))?;
     stage.write(OPENSSL_CONFIGURATION, &openssl_configuration(plan)?)?;
-    let mut command = command();
-    command.env("OPENSSL_CONF", stage.folder().join(OPENSSL_CONFIGURATION)).args([
-        "-e",
-        "stderr",
-        "-p",
-        ".",
-        "-c",
-        CONFIGURATION,
-    ]);
+    let mut command = stage.stock("nginx");
+    command
+        .env(VARIABLE, "1")
+        .env("OPENSSL_CONF", stage.folder().join(OPENSSL_CONFIGURATION))
+        .args(["-e", "stderr", "-p", ".", "-c", CONFIGURATION]);
     let accepts =
         |listener: &Listener| TcpStream::connect((Ipv4Addr::LOCALHOST, listener.port)).is_ok();
     let server = stage.start("nginx", &mut command, |_| listeners.iter().all(accepts))?;
-    let worker = wait_for(|| child_of(server.process()))
+    let worker = wait_for(|| children(server.id()).first().copied())
         .ok_or_else(|| Failure::new("nginx has no worker process"))?;
     Ok(Some(Answering {
         kind: ServerKind::Nginx,
@@ -134,19 +123,6 @@ fn openssl_configuration(plan: &Plan) -> Result<String, Failure> {
     ))
 }
 
-/// The first child of a process.
-fn child_of(process: u32) -> Option<u32> {
-    let parent_of = |folder: &Path| -> Option<u32> {
-        let text = fs::read_to_string(folder.join("stat")).ok()?;
-        // After the name, which may hold anything: state, parent.
-        text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-    };
-    fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path()).find_map(|folder| {
-        let id = folder.file_name()?.to_str()?.parse().ok()?;
-        (parent_of(&folder)? == process).then_some(id)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,16 +130,6 @@ mod tests {
     #[test]
     fn there_are_ports_for_all() {
         assert!(super::super::plan::contestants().len() * CERTIFICATES.len() <= PORTS);
-    }
-
-    #[test]
-    fn children_are_found() {
-        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let process = std::process::id();
-        let parent = child_of(process).map(|found| found != process);
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert_eq!(parent, Some(true));
     }
 
     #[test]

@@ -9,10 +9,10 @@ use clap::Args;
 use openssl_runtime::{Certificate, SslContext, TlsStream};
 
 use cli::{Failure, Outcome};
+use stage::Stage;
 
 use super::plan::{self, Listener, Plan, Ready};
 use super::{Answering, ServerKind, processor, role};
-use crate::stage::Stage;
 
 /// The server of `ceiling`
 #[derive(Args, Debug)]
@@ -30,7 +30,7 @@ pub(crate) fn start(stage: &Stage, plan: &Plan) -> Result<Answering, Failure> {
         return Err(Failure::new("the minimal server is not ready"));
     };
     let (kind, name) = (ServerKind::Minimal, "minimal server".into());
-    Ok(Answering { kind, name, openssl, process: server.process(), listeners })
+    Ok(Answering { kind, name, openssl, process: server.id(), listeners })
 }
 
 impl CeilingServer {
