@@ -198,11 +198,8 @@ impl<K: Kind> Pool<K> {
             store.counters.refilled(started.elapsed());
         }
         let first = if wanted > 0 { items.pop() } else { None };
-        for item in items {
-            if !store.put(made, |bytes| K::store(&item, bytes)) {
-                store.counters.add(Counter::Discarded, 1);
-            }
-        }
+        let kept = store.put(made, items.len(), |i, bytes| K::store(&items[i], bytes));
+        store.counters.add(Counter::Discarded, items.len() - kept);
         Ok(first)
     }
 }

@@ -42,58 +42,88 @@ const BITS: usize = u64::BITS as usize;
 
 /// A set of slots.
 struct Set<W> {
-    words: Box<[W]>,
+    lines: Box<[Line<W>]>,
+    words: usize,
     /// Where to look first: behind the slot that was taken last, so that slots take turns and the oldest goes first.
-    next: W,
+    next: Line<W>,
 }
+
+/// What is in other lines of the cache is left in peace.
+#[repr(align(64))]
+struct Line<W>([W; LINE_WORDS]);
+
+const LINE_WORDS: usize = 8;
 
 impl<W: Word> Set<W> {
     /// All of `count` slots, or none.
     fn new(count: usize, full: bool) -> Self {
-        let word = |i: usize| match count - BITS * i {
+        let word = |i: usize| match count.saturating_sub(BITS * i) {
             _ if !full => W::new(0),
             BITS.. => W::new(u64::MAX),
             rest => W::new((1 << rest) - 1),
         };
-        Set { words: (0..count.div_ceil(BITS)).map(word).collect(), next: W::new(0) }
+        let words = count.div_ceil(BITS);
+        let line = |i: usize| Line(core::array::from_fn(|j| word(LINE_WORDS * i + j)));
+        let lines = (0..words.div_ceil(LINE_WORDS)).map(line).collect();
+        Set { lines, words, next: Line(core::array::from_fn(|_| W::new(0))) }
     }
 
-    /// Takes a slot out, which is then the caller's alone.
-    fn claim(&self) -> Option<usize> {
-        let start = self.next.peek() as usize % (BITS * self.words.len());
+    fn word(&self, i: usize) -> &W {
+        &self.lines[i / LINE_WORDS].0[i % LINE_WORDS]
+    }
+
+    /// Takes up to `count` slots out, all of one word, which are then the caller's alone: the word, and their bits in it. The bits are zero
+    /// if there are none.
+    fn claim(&self, count: usize) -> (usize, u64) {
+        let start = self.next.0[0].peek() as usize % (BITS * self.words);
         // The first word comes twice: first what lies behind the start, in the end what lies before it.
-        for i in 0..=self.words.len() {
-            let word = (start / BITS + i) % self.words.len();
+        for i in 0..=self.words {
+            let place = (start / BITS + i) % self.words;
             let behind = u64::MAX << (start % BITS);
             let range = match i {
                 0 => behind,
-                i if i == self.words.len() => !behind,
+                i if i == self.words => !behind,
                 _ => u64::MAX,
             };
             loop {
-                let there = self.words[word].peek() & range;
-                if there == 0 {
+                let wanted = lowest(self.word(place).peek() & range, count);
+                if wanted == 0 {
                     break;
                 }
-                let bit = there & there.wrapping_neg();
-                if self.words[word].clear(bit) & bit != 0 {
-                    let slot = BITS * word + bit.trailing_zeros() as usize;
-                    self.next.hint(slot as u64 + 1);
-                    return Some(slot);
+                let claimed = self.word(place).clear(wanted) & wanted;
+                if claimed != 0 {
+                    let last = u64::BITS - 1 - claimed.leading_zeros();
+                    self.next.0[0].hint((BITS * place) as u64 + u64::from(last) + 1);
+                    return (place, claimed);
                 }
             }
         }
-        None
+        (0, 0)
     }
 
-    /// Puts a slot in, which is then the caller's no more.
-    fn release(&self, slot: usize) {
-        self.words[slot / BITS].set(1 << (slot % BITS));
+    /// Puts slots of a word in, which are then the caller's no more.
+    fn release(&self, word: usize, bits: u64) {
+        self.word(word).set(bits);
     }
 
     fn len(&self) -> usize {
-        self.words.iter().map(|word| word.peek().count_ones() as usize).sum()
+        (0..self.words).map(|i| self.word(i).peek().count_ones() as usize).sum()
     }
+}
+
+/// The lowest `count` of some bits.
+fn lowest(bits: u64, count: usize) -> u64 {
+    let mut rest = bits;
+    for _ in 0..count {
+        rest &= rest.wrapping_sub(1);
+    }
+    bits & !rest
+}
+
+/// The slots that some bits of a word stand for.
+fn slots(word: usize, bits: u64) -> impl Iterator<Item = usize> {
+    let is_set = move |bit: &usize| bits >> bit & 1 != 0;
+    (0..BITS).filter(is_set).map(move |bit| BITS * word + bit)
 }
 
 /// Memory in slots.
@@ -123,15 +153,19 @@ impl<W: Word, S: Slots> Shelf<W, S> {
 
     /// Lets `read` have what is in some filled slot, then erases it. `None` if no slot is filled.
     pub(crate) fn take<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
-        let slot = self.ready.claim()?;
+        let (word, bit) = self.ready.claim(1);
+        if bit == 0 {
+            return None;
+        }
         let read_and_erase = |bytes: &mut [u8]| {
             let result = read(bytes);
             erase(bytes);
             result
         };
+        let slot = BITS * word + bit.trailing_zeros() as usize;
         // SAFETY: the slot was claimed.
         let result = unsafe { self.slots.with(slot, read_and_erase) };
-        self.free.release(slot);
+        self.free.release(word, bit);
         Some(result)
     }
 
@@ -146,25 +180,39 @@ impl<W: Word, S: Slots> Shelf<W, S> {
         };
         let mut erased = 0;
         for _ in 0..self.stock() {
-            let Some(slot) = self.ready.claim() else { break };
+            let (word, bit) = self.ready.claim(1);
+            if bit == 0 {
+                break;
+            }
+            let slot = BITS * word + bit.trailing_zeros() as usize;
             // SAFETY: the slot was claimed.
             if unsafe { self.slots.with(slot, keep_or_erase) } {
-                self.ready.release(slot);
+                self.ready.release(word, bit);
             } else {
-                self.free.release(slot);
+                self.free.release(word, bit);
                 erased += 1;
             }
         }
         erased
     }
 
-    /// Lets `write` fill a free slot. `false` if there is none.
-    pub(crate) fn put(&self, write: impl FnOnce(&mut [u8])) -> bool {
-        let Some(slot) = self.free.claim() else { return false };
-        // SAFETY: the slot was claimed.
-        unsafe { self.slots.with(slot, write) };
-        self.ready.release(slot);
-        true
+    /// Lets `write` fill free slots with up to `count` items, the first being number 0, and says how many there was room for. Those of a
+    /// word are given away together: who takes meanwhile is hardly disturbed.
+    pub(crate) fn put(&self, count: usize, mut write: impl FnMut(usize, &mut [u8])) -> usize {
+        let mut done = 0;
+        while done < count {
+            let (word, bits) = self.free.claim(count - done);
+            if bits == 0 {
+                break;
+            }
+            for slot in slots(word, bits) {
+                // SAFETY: the slot was claimed.
+                unsafe { self.slots.with(slot, |bytes| write(done, bytes)) };
+                done += 1;
+            }
+            self.ready.release(word, bits);
+        }
+        done
     }
 
     /// Filled slots, or how many there were a moment ago.
@@ -206,7 +254,11 @@ mod tests {
     }
 
     fn put<W: Word, S: Slots>(shelf: &Shelf<W, S>, number: u64) -> bool {
-        shelf.put(|bytes| bytes.copy_from_slice(&number.to_le_bytes()))
+        put_from(shelf, number, 1) == 1
+    }
+
+    fn put_from<W: Word, S: Slots>(shelf: &Shelf<W, S>, first: u64, count: usize) -> usize {
+        shelf.put(count, |i, bytes| bytes.copy_from_slice(&(first + i as u64).to_le_bytes()))
     }
 
     fn take<W: Word, S: Slots>(shelf: &Shelf<W, S>) -> Option<u64> {
@@ -221,8 +273,8 @@ mod tests {
             let mut next = 0;
             for round in 0..5 {
                 let first = next;
-                while put(&shelf, next) {
-                    next += 1;
+                while let filled @ 1.. = put_from(&shelf, next, 1 + round * 30) {
+                    next += filled as u64;
                 }
                 assert_eq!(shelf.stock(), count, "round {round}");
                 let half = count.div_ceil(2) as u64;
@@ -290,7 +342,7 @@ mod tests {
         use loom::sync::atomic::AtomicU64;
 
         use super::super::{Ordering, Shelf, Slots, Word};
-        use super::{Slot, put, take};
+        use super::{Slot, put, put_from, take};
 
         impl Word for AtomicU64 {
             fn new(bits: u64) -> Self {
@@ -362,6 +414,24 @@ mod tests {
                 taken.sort_unstable();
                 assert!(second);
                 assert_eq!(taken, [1, 2]);
+            });
+        }
+
+        #[test]
+        fn a_taker_and_a_filler_of_several() {
+            check(|| {
+                let shelf = shelf(3);
+                assert_eq!(put_from(&shelf, 1, 2), 2);
+                let taker = {
+                    let shelf = shelf.clone();
+                    loom::thread::spawn(move || [take(&shelf), take(&shelf)])
+                };
+                let filled = put_from(&shelf, 3, 3) as u64;
+                let mut taken: Vec<_> = taker.join().unwrap().into_iter().flatten().collect();
+                taken.extend(core::iter::from_fn(|| take(&shelf)));
+                taken.sort_unstable();
+                assert!(filled >= 1);
+                assert_eq!(taken, (1..3 + filled).collect::<Vec<_>>());
             });
         }
 

@@ -67,13 +67,18 @@ impl Store {
         self.shelf.as_ref().map_or(0, |shelf| shelf.sweep(|bytes| keep(split(bytes).0)))
     }
 
-    /// Puts an item in. `false` if there is no room.
-    pub(crate) fn put(&self, made: Time, write: impl FnOnce(&mut [u8])) -> bool {
-        self.shelf.as_ref().is_some_and(|shelf| {
-            shelf.put(|bytes| {
+    /// Puts in `count` items, which `write` writes, and says how many there was room for.
+    pub(crate) fn put(
+        &self,
+        made: Time,
+        count: usize,
+        mut write: impl FnMut(usize, &mut [u8]),
+    ) -> usize {
+        self.shelf.as_ref().map_or(0, |shelf| {
+            shelf.put(count, |i, bytes| {
                 let (time, item) = bytes.split_at_mut(TIME_BYTES);
                 time.copy_from_slice(&made.to_bits().to_ne_bytes());
-                write(item);
+                write(i, item);
             })
         })
     }
