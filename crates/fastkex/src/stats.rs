@@ -259,11 +259,16 @@ fn table(shown: &[Shown]) -> Table {
 /// What an administrator should know.
 fn trouble(counts: &Counts) -> String {
     let happened = |&counter: &Counter| counts.get(counter) > 0;
-    let named: Vec<_> =
-        [Counter::Unprotected, Counter::Unlocked, Counter::OutOfMemory, Counter::WithoutThread]
-            .into_iter()
-            .filter(happened)
-            .map(|counter| format!("{} {}", counts.get(counter), counter.name().replace('_', " ")))
-            .collect();
+    let named: Vec<_> = [
+        Counter::Unprotected,
+        Counter::Unlocked,
+        Counter::Exposed,
+        Counter::OutOfMemory,
+        Counter::WithoutThread,
+    ]
+    .into_iter()
+    .filter(happened)
+    .map(|counter| format!("{} {}", counts.get(counter), counter.name().replace('_', " ")))
+    .collect();
     named.join(", ")
 }

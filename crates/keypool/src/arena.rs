@@ -1,8 +1,17 @@
 use core::ptr::{self, NonNull};
 
-use crate::shelf::Slots;
+use crate::shelf::{Slots, erase};
 
-/// Slots in memory that is zero in a child of fork, left out of core dumps, and kept from being swapped out where that is allowed.
+/// What a child of fork finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnFork {
+    /// Zeros.
+    Wipe,
+    /// A copy.
+    Keep,
+}
+
+/// Slots in memory that is left out of core dumps, and kept from being swapped out where that is allowed.
 pub(crate) struct Arena {
     memory: NonNull<u8>,
     slots: usize,
@@ -22,7 +31,7 @@ const LINE_BYTES: usize = 64;
 
 impl Arena {
     /// `None` if there is no memory, or if the kernel would not wipe it in a child or leave it out of dumps.
-    pub(crate) fn new(slots: usize, slot_bytes: usize) -> Option<Self> {
+    pub(crate) fn new(slots: usize, slot_bytes: usize, on_fork: OnFork) -> Option<Self> {
         let stride = slot_bytes.checked_next_multiple_of(LINE_BYTES)?;
         let bytes = stride.checked_mul(slots).filter(|&bytes| bytes > 0)?;
         // SAFETY: a new mapping, where the kernel likes.
@@ -48,7 +57,7 @@ impl Arena {
         };
         // SAFETY: the mapping is ours; the advice changes nothing that is in it now.
         let advised = unsafe {
-            libc::madvise(memory, bytes, libc::MADV_WIPEONFORK) == 0
+            (on_fork == OnFork::Keep || libc::madvise(memory, bytes, libc::MADV_WIPEONFORK) == 0)
                 && libc::madvise(memory, bytes, libc::MADV_DONTDUMP) == 0
         };
         // Pages are locked as they are used: most pools never are.
@@ -83,8 +92,7 @@ impl Drop for Arena {
         // SAFETY: the mapping is ours, and nobody has a slot any more. What is in it is erased before others may get the pages.
         unsafe {
             let memory = core::slice::from_raw_parts_mut(self.memory.as_ptr(), bytes);
-            memory.fill(0);
-            zeroize::optimization_barrier(memory);
+            erase(memory);
             libc::munmap(self.memory.as_ptr().cast(), bytes);
         }
     }
@@ -96,15 +104,20 @@ mod tests {
 
     #[test]
     fn too_much_memory_is_none() {
-        assert!(Arena::new(usize::MAX, 64).is_none());
-        assert!(Arena::new(1 << 50, 1 << 10).is_none());
-        assert!(Arena::new(0, 64).is_none());
+        assert!(Arena::new(usize::MAX, 64, OnFork::Wipe).is_none());
+        assert!(Arena::new(1 << 50, 1 << 10, OnFork::Wipe).is_none());
+        assert!(Arena::new(0, 64, OnFork::Wipe).is_none());
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn is_what_it_says() {
-        let arena = Arena::new(3, 100).unwrap();
+        for on_fork in [OnFork::Wipe, OnFork::Keep] {
+            check(on_fork);
+        }
+    }
+
+    fn check(on_fork: OnFork) {
+        let arena = Arena::new(3, 100, on_fork).unwrap();
         for slot in 0..3 {
             // SAFETY: nobody else has the arena.
             unsafe { arena.with(slot, |bytes| bytes.fill(1 + slot as u8)) };
@@ -122,7 +135,8 @@ mod tests {
             .find_map(|line| line.strip_prefix("VmFlags:"))
             .unwrap();
         let has = |flag| flags.split_whitespace().any(|other| other == flag);
-        assert!(has("wf") && has("dd"), "{flags}");
+        assert!(has("dd"), "{flags}");
+        assert_eq!(has("wf"), on_fork == OnFork::Wipe, "{flags}");
         assert_eq!(has("lo"), arena.is_locked(), "{flags}");
     }
 }

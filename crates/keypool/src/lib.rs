@@ -7,6 +7,7 @@
 mod arena;
 mod clock;
 mod growth;
+mod hand;
 mod kind;
 mod per_process;
 mod pool;
@@ -17,6 +18,7 @@ mod shelf;
 mod statistics;
 mod store;
 
+pub use hand::InHand;
 pub use kind::{Encapsulations, Exchanges, KeyPairs, Kind, Purpose};
 pub use pool::Pool;
 pub use pools::{Builder, Pools};

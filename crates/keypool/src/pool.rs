@@ -108,6 +108,14 @@ impl<K: Kind> Pool<K> {
         }
     }
 
+    pub(crate) fn current_store(&self) -> &Store {
+        self.store(Process::current())
+    }
+
+    pub(crate) fn backend(&self) -> Backend {
+        self.backend
+    }
+
     fn store(&self, process: Process) -> &Store {
         self.store.get_or_make(process, |inherited| {
             let settings = &self.settings;

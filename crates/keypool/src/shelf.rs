@@ -41,7 +41,7 @@ impl Word for AtomicU64 {
 const BITS: usize = u64::BITS as usize;
 
 /// A set of slots.
-struct Set<W> {
+pub(crate) struct Set<W> {
     lines: Box<[Line<W>]>,
     words: usize,
     /// Where to look first: behind the slot that was taken last, so that slots take turns and the oldest goes first.
@@ -56,7 +56,7 @@ const LINE_WORDS: usize = 8;
 
 impl<W: Word> Set<W> {
     /// All of `count` slots, or none.
-    fn new(count: usize, full: bool) -> Self {
+    pub(crate) fn new(count: usize, full: bool) -> Self {
         let word = |i: usize| match count.saturating_sub(BITS * i) {
             _ if !full => W::new(0),
             BITS.. => W::new(u64::MAX),
@@ -101,13 +101,38 @@ impl<W: Word> Set<W> {
         (0, 0)
     }
 
+    /// Takes one slot out, if there is one.
+    pub(crate) fn claim_one(&self) -> Option<Bit> {
+        let (word, bit) = self.claim(1);
+        (bit != 0).then_some(Bit { word, bit })
+    }
+
     /// Puts slots of a word in, which are then the caller's no more.
-    fn release(&self, word: usize, bits: u64) {
+    fn release_all(&self, word: usize, bits: u64) {
         self.word(word).set(bits);
+    }
+
+    /// Puts a slot in, which is then the caller's no more.
+    pub(crate) fn release(&self, slot: Bit) {
+        self.release_all(slot.word, slot.bit);
     }
 
     fn len(&self) -> usize {
         (0..self.words).map(|i| self.word(i).peek().count_ones() as usize).sum()
+    }
+}
+
+/// A slot's place in a set.
+#[derive(Clone, Copy)]
+pub(crate) struct Bit {
+    word: usize,
+    bit: u64,
+}
+
+impl Bit {
+    /// The slot's number.
+    pub(crate) fn slot(self) -> usize {
+        BITS * self.word + self.bit.trailing_zeros() as usize
     }
 }
 
@@ -153,19 +178,15 @@ impl<W: Word, S: Slots> Shelf<W, S> {
 
     /// Lets `read` have what is in some filled slot, then erases it. `None` if no slot is filled.
     pub(crate) fn take<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
-        let (word, bit) = self.ready.claim(1);
-        if bit == 0 {
-            return None;
-        }
+        let slot = self.ready.claim_one()?;
         let read_and_erase = |bytes: &mut [u8]| {
             let result = read(bytes);
             erase(bytes);
             result
         };
-        let slot = BITS * word + bit.trailing_zeros() as usize;
         // SAFETY: the slot was claimed.
-        let result = unsafe { self.slots.with(slot, read_and_erase) };
-        self.free.release(word, bit);
+        let result = unsafe { self.slots.with(slot.slot(), read_and_erase) };
+        self.free.release(slot);
         Some(result)
     }
 
@@ -180,16 +201,12 @@ impl<W: Word, S: Slots> Shelf<W, S> {
         };
         let mut erased = 0;
         for _ in 0..self.stock() {
-            let (word, bit) = self.ready.claim(1);
-            if bit == 0 {
-                break;
-            }
-            let slot = BITS * word + bit.trailing_zeros() as usize;
+            let Some(slot) = self.ready.claim_one() else { break };
             // SAFETY: the slot was claimed.
-            if unsafe { self.slots.with(slot, keep_or_erase) } {
-                self.ready.release(word, bit);
+            if unsafe { self.slots.with(slot.slot(), keep_or_erase) } {
+                self.ready.release(slot);
             } else {
-                self.free.release(word, bit);
+                self.free.release(slot);
                 erased += 1;
             }
         }
@@ -210,7 +227,7 @@ impl<W: Word, S: Slots> Shelf<W, S> {
                 unsafe { self.slots.with(slot, |bytes| write(done, bytes)) };
                 done += 1;
             }
-            self.ready.release(word, bits);
+            self.ready.release_all(word, bits);
         }
         done
     }
@@ -221,7 +238,8 @@ impl<W: Word, S: Slots> Shelf<W, S> {
     }
 }
 
-fn erase(bytes: &mut [u8]) {
+/// Overwrites bytes with zeros so that the compiler cannot leave it out.
+pub(crate) fn erase(bytes: &mut [u8]) {
     bytes.fill(0);
     zeroize::optimization_barrier(bytes);
 }

@@ -33,6 +33,8 @@ pub enum Counter {
     Unprotected,
     /// Pools whose memory may be swapped out, as the process must not lock so much.
     Unlocked,
+    /// Key pairs in use that lie in ordinary memory: too many are in use at once.
+    Exposed,
     /// Times that there was not enough memory for a batch, so that one item was made.
     OutOfMemory,
     /// Times that no thread could be started.
@@ -47,7 +49,7 @@ pub enum Counter {
 
 impl Counter {
     /// All of them.
-    pub const ALL: [Counter; 13] = [
+    pub const ALL: [Counter; 14] = [
         Counter::Generated,
         Counter::FromPool,
         Counter::Inline,
@@ -56,6 +58,7 @@ impl Counter {
         Counter::Discarded,
         Counter::Unprotected,
         Counter::Unlocked,
+        Counter::Exposed,
         Counter::OutOfMemory,
         Counter::WithoutThread,
         Counter::Refills,
@@ -74,6 +77,7 @@ impl Counter {
             Counter::Discarded => "discarded",
             Counter::Unprotected => "unprotected",
             Counter::Unlocked => "unlocked",
+            Counter::Exposed => "exposed",
             Counter::OutOfMemory => "out_of_memory",
             Counter::WithoutThread => "without_thread",
             Counter::Refills => "refills",
@@ -93,6 +97,7 @@ impl Counter {
             Counter::Discarded => "items erased by a flush, or for want of room",
             Counter::Unprotected => "requests of a process that may keep nothing",
             Counter::Unlocked => "pools whose memory may be swapped out",
+            Counter::Exposed => "key pairs in use that lie in ordinary memory",
             Counter::OutOfMemory => "batches of one for want of memory",
             Counter::WithoutThread => "times that no thread could be started",
             Counter::Refills => "batches of more than one",

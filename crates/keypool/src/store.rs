@@ -1,8 +1,10 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
 
-use crate::arena::Arena;
+use crate::arena::{Arena, OnFork};
 use crate::clock::Time;
 use crate::growth::Growth;
+use crate::hand::Hand;
 use crate::per_process::Process;
 use crate::shelf::Shelf;
 use crate::statistics::{Counted, Counter};
@@ -12,6 +14,8 @@ pub(crate) struct Store {
     pub(crate) process: Process,
     /// `None` if nothing may be kept.
     shelf: Option<Shelf<AtomicU64, Arena>>,
+    /// For what has been taken and waits for its use; `None` if there is no such memory.
+    hand: Option<Arc<Hand>>,
     pub(crate) growth: Growth,
     pub(crate) counters: Counted,
     filling: AtomicBool,
@@ -34,16 +38,23 @@ impl Store {
         counters: Counted,
     ) -> Self {
         let arena = match process {
-            Process::Known(_) if slots > 0 => Arena::new(slots, TIME_BYTES + item_bytes),
+            Process::Known(_) if slots > 0 => {
+                Arena::new(slots, TIME_BYTES + item_bytes, OnFork::Wipe)
+            }
             _ => None,
         };
         if arena.as_ref().is_some_and(|arena| !arena.is_locked()) {
             counters.add(Counter::Unlocked, 1);
         }
+        let hand = Hand::new(item_bytes);
         let shelf = arena.map(|arena| Shelf::new(arena, slots));
         let (filling, misses) = (AtomicBool::new(false), AtomicU32::new(0));
         let served_at_expiry = AtomicU64::new(0);
-        Store { process, shelf, growth, counters, filling, misses, served_at_expiry }
+        Store { process, shelf, hand, growth, counters, filling, misses, served_at_expiry }
+    }
+
+    pub(crate) fn hand(&self) -> Option<&Arc<Hand>> {
+        self.hand.as_ref()
     }
 
     pub(crate) fn can_keep(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Secrets that are gone are nowhere, and those in stock are not in a core dump.
+//! Secrets that are gone are nowhere, and those in stock or in use are not in a core dump.
 
 #![cfg(target_os = "linux")]
 
@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use common::{in_child, status_of_child};
 use kex::{Backend, Error, Kem, KeyPair, Sntrup};
-use keypool::{KeyPairs, Kind, Pools, Purpose, Settings};
-use sntrup::Sntrup653;
+use keypool::{InHand, KeyPairs, Kind, Pool, Pools, Purpose, Settings};
+use sntrup::{SecretKey, Sntrup653};
 
 type Keys = KeyPairs<Sntrup<Sntrup653>>;
 
@@ -36,11 +36,7 @@ impl Kind for Noted {
 
     fn generate(backend: Backend, count: usize) -> Result<Vec<Self::Item>, Error> {
         let items = Keys::generate(backend, count)?;
-        let masked = |item: &Self::Item| {
-            let secret = item.secret.as_bytes();
-            core::array::from_fn(|i| secret[i] ^ MASK)
-        };
-        NOTES.lock().unwrap().extend(items.iter().map(masked));
+        NOTES.lock().unwrap().extend(items.iter().map(|item| masked(&item.secret)));
         Ok(items)
     }
 
@@ -51,6 +47,18 @@ impl Kind for Noted {
     fn restore(backend: Backend, bytes: &[u8]) -> Result<Self::Item, Error> {
         Keys::restore(backend, bytes)
     }
+}
+
+fn masked(secret: &SecretKey<Sntrup653>) -> Mark {
+    core::array::from_fn(|i| secret.as_bytes()[i] ^ MASK)
+}
+
+/// Keys in use, and notes of them.
+fn in_hand(pool: &Pool<Keys>) -> (Vec<InHand<Sntrup<Sntrup653>>>, Vec<Mark>) {
+    let keys: Vec<_> = (0..10).map(|_| pool.take_in_hand().unwrap()).collect();
+    let notes = keys.iter().map(|key| key.with_secret(|secret| Ok(masked(secret))).unwrap());
+    let notes = notes.collect();
+    (keys, notes)
 }
 
 /// Memory is searched for what the other test may be using.
@@ -88,7 +96,7 @@ fn found_in_memory(marks: &[Mark]) -> usize {
 }
 
 /// Takes some keys and uses them; some stay in stock.
-fn traffic(pool: &keypool::Pool<Noted>) {
+fn traffic(pool: &Pool<Noted>) {
     let mut ciphertext = vec![0; Sntrup::<Sntrup653>::CIPHERTEXT_BYTES];
     let mut secret = [0; 32];
     for _ in 0..30 {
@@ -117,10 +125,19 @@ fn keys_that_were_used_are_nowhere() {
         pools.flush();
         assert_eq!(found_in_memory(&notes), 0);
     });
+    in_child(|| {
+        let mut builder = Pools::builder(Backend::best(), Settings::default());
+        let pool = builder.add::<Keys>("test");
+        let _pools = builder.finish();
+        let (keys, notes) = in_hand(&pool);
+        assert_eq!(found_in_memory(&notes), 10);
+        drop(keys);
+        assert_eq!(found_in_memory(&notes), 0);
+    });
 }
 
 #[test]
-fn keys_in_stock_are_not_in_a_core_dump() {
+fn keys_in_stock_and_in_use_are_not_in_a_core_dump() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
     if pattern.trim_end().contains(['|', '/', '%']) {
@@ -137,11 +154,13 @@ fn keys_in_stock_are_not_in_a_core_dump() {
         }
         std::env::set_current_dir(folder.path()).unwrap();
         let mut builder = Pools::builder(Backend::best(), Settings::default());
-        let pool = builder.add::<Noted>("test");
+        let (pool, used) = (builder.add::<Noted>("test"), builder.add::<Keys>("in use"));
         let _pools = builder.finish();
         traffic(&pool);
         assert_eq!(pool.stock(), 55);
-        fs::write(file("notes"), NOTES.lock().unwrap().as_flattened()).unwrap();
+        let (_keys, of_used) = in_hand(&used);
+        let notes = [NOTES.lock().unwrap().clone(), of_used].concat();
+        fs::write(file("notes"), notes.as_flattened()).unwrap();
         // SAFETY: ends the process.
         unsafe { libc::abort() };
     });
@@ -152,12 +171,12 @@ fn keys_in_stock_are_not_in_a_core_dump() {
     assert!(libc::WIFSIGNALED(status), "the child failed");
     let notes = fs::read(file("notes")).unwrap();
     let notes = notes.as_chunks().0;
-    assert_eq!(notes.len(), 85);
+    assert_eq!(notes.len(), 95);
     let is_core = |path: &std::path::PathBuf| path.to_string_lossy().contains("/core");
     let mut files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
     let core = fs::read(files.find(is_core).expect("no core dump")).unwrap();
     assert_eq!(found(notes, &core), 0);
     // The search finds what there is: the notes themselves.
     let hidden: Vec<Mark> = notes.iter().map(|note| note.map(|byte| byte ^ MASK)).collect();
-    assert!(found(&hidden, &core) >= 85);
+    assert!(found(&hidden, &core) >= 95);
 }

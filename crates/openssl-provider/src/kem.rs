@@ -74,7 +74,7 @@ impl<K: TlsKem> KeyEncapsulation<K> {
         _: *const Param,
     ) -> c_int {
         // SAFETY: libcrypto hands back an operation and a key of ours.
-        guard(0, || unsafe { Self::init(operation, key, "private", |m| m.secret().is_some()) })
+        guard(0, || unsafe { Self::init(operation, key, "private", Material::has_secret) })
     }
 
     /// # Safety
@@ -158,7 +158,7 @@ impl<K: TlsKem> KeyEncapsulation<K> {
                 let operation = &*operation.cast::<Operation<K>>();
                 (operation, &*operation.provider)
             };
-            let Some(key) = operation.key.as_ref().and_then(|key| key.secret()) else { return 0 };
+            let Some(key) = operation.key.as_ref().filter(|key| key.has_secret()) else { return 0 };
             // SAFETY: buffer and size are libcrypto's, as `provider-kem(7)` says.
             let secret = match unsafe {
                 output(provider, "secret", K::SHARED_SECRET_BYTES, secret, secret_size)
@@ -173,7 +173,9 @@ impl<K: TlsKem> KeyEncapsulation<K> {
                 // SAFETY: libcrypto's buffer has the size it says.
                 unsafe { slice::from_raw_parts(ciphertext, ciphertext_size) }
             };
-            let done = K::decapsulate(key, provider.backend, ciphertext, secret);
+            let done =
+                key.with_secret(|key| K::decapsulate(key, provider.backend, ciphertext, secret));
+            let Some(done) = done else { return 0 };
             finish::<K>(provider, done, reason::INVALID_CIPHERTEXT, secret)
         })
     }

@@ -4,6 +4,7 @@ use core::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kex::{Error, KeyPair, TlsKem};
+use keypool::InHand;
 use zeroize::Zeroizing;
 
 use crate::provider::Provider;
@@ -11,7 +12,10 @@ use crate::provider::Provider;
 /// A key's contents: immutable, so that operations in progress keep what they began with.
 pub(crate) enum Material<K: TlsKem> {
     Public(K::PublicKey),
+    /// A key from elsewhere.
     Pair(KeyPair<K>),
+    /// One of ours.
+    InHand(InHand<K>),
 }
 
 impl<K: TlsKem> Material<K> {
@@ -19,13 +23,23 @@ impl<K: TlsKem> Material<K> {
         match self {
             Material::Public(public) => public,
             Material::Pair(pair) => &pair.public,
+            Material::InHand(pair) => pair.public(),
         }
     }
 
-    pub(crate) fn secret(&self) -> Option<&K::SecretKey> {
+    pub(crate) fn has_secret(&self) -> bool {
+        !matches!(self, Material::Public(_))
+    }
+
+    /// Lets `work` have the secret half; `None` if there is none.
+    pub(crate) fn with_secret<R>(
+        &self,
+        work: impl FnOnce(&K::SecretKey) -> Result<R, Error>,
+    ) -> Option<Result<R, Error>> {
         match self {
             Material::Public(_) => None,
-            Material::Pair(pair) => Some(&pair.secret),
+            Material::Pair(pair) => Some(work(&pair.secret)),
+            Material::InHand(pair) => Some(pair.with_secret(work)),
         }
     }
 
@@ -36,10 +50,12 @@ impl<K: TlsKem> Material<K> {
     }
 
     pub(crate) fn secret_bytes(&self) -> Option<Zeroizing<Vec<u8>>> {
-        let secret = self.secret()?;
         let mut bytes = Zeroizing::new(vec![0; K::SECRET_KEY_BYTES]);
-        K::write_secret_key(secret, &mut bytes);
-        Some(bytes)
+        let written = self.with_secret(|secret| {
+            K::write_secret_key(secret, &mut bytes);
+            Ok(())
+        });
+        written?.ok().map(|()| bytes)
     }
 
     pub(crate) fn from_public_bytes(bytes: &[u8]) -> Result<Self, Error> {

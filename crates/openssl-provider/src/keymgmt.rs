@@ -115,8 +115,8 @@ impl<K: TlsKem> KeyManagement<K> {
             if !selects(selection, selection::KEYPAIR) {
                 return Key::<K>::new(provider, None).into_raw();
             }
-            match provider.pools.keys::<K>().take() {
-                Ok(pair) => Key::new(provider, Some(Arc::new(Material::Pair(pair)))).into_raw(),
+            match provider.pools.keys::<K>().take_in_hand() {
+                Ok(pair) => Key::new(provider, Some(Arc::new(Material::InHand(pair)))).into_raw(),
                 Err(error) => {
                     let message = format!("{}: {error}", K::GROUP.name);
                     provider.core.raise(reason::of(&error, reason::RANDOM_SOURCE), &message);
@@ -232,7 +232,7 @@ impl<K: TlsKem> KeyManagement<K> {
             let material = key.material();
             let public = !selects(selection, selection::PUBLIC_KEY) || material.is_some();
             let private = !selects(selection, selection::PRIVATE_KEY)
-                || material.is_some_and(|material| material.secret().is_some());
+                || material.is_some_and(|material| material.has_secret());
             c_int::from(public && private)
         })
     }
@@ -249,10 +249,10 @@ impl<K: TlsKem> KeyManagement<K> {
             if !selects(selection, selection::PRIVATE_KEY) {
                 return 1;
             }
-            let Some(secret) = material.secret() else { return 0 };
-            match K::check(secret, key.provider().backend) {
-                Ok(()) => 1,
-                Err(error) => {
+            match material.with_secret(|secret| K::check(secret, key.provider().backend)) {
+                None => 0,
+                Some(Ok(())) => 1,
+                Some(Err(error)) => {
                     let message = format!("{}: {error}", K::GROUP.name);
                     key.provider().core.raise(reason::INVALID_KEY, &message);
                     0
@@ -351,7 +351,7 @@ impl<K: TlsKem> KeyManagement<K> {
             // SAFETY: libcrypto hands back our key.
             let Some(key) = (unsafe { Key::<K>::borrow(key) }) else { return ptr::null_mut() };
             let material = key.material().and_then(|material| {
-                if selects(selection, selection::PRIVATE_KEY) || material.secret().is_none() {
+                if selects(selection, selection::PRIVATE_KEY) || !material.has_secret() {
                     selects(selection, selection::KEYPAIR).then_some(material)
                 } else {
                     selects(selection, selection::PUBLIC_KEY)
