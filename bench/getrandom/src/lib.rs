@@ -11,8 +11,8 @@ use std::convert::Infallible;
 use aes::Aes256;
 use ctr::Ctr64LE;
 use ctr::cipher::{KeyIvInit, StreamCipher};
-use rand_core::{TryCryptoRng, TryRng};
 use rand_core::utils::next_word_via_fill;
+use rand_core::{TryCryptoRng, TryRng};
 
 pub use system::Error;
 
