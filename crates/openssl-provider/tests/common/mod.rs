@@ -2,6 +2,7 @@
 
 #![allow(dead_code)]
 
+pub(crate) mod c;
 pub(crate) mod load;
 pub(crate) mod recorder;
 pub(crate) mod scene;

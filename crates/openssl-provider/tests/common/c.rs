@@ -1,0 +1,62 @@
+//! Programs in C, as applications are.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A program of this folder, compiled, and a folder for what it needs.
+pub(crate) struct Program {
+    pub(crate) folder: TempDir,
+    pub(crate) path: PathBuf,
+}
+
+pub(crate) fn there(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// What a program printed as errors.
+pub(crate) fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Compiles `name`.c with the libcrypto under test. `None`, with a line that says so, if something is missing.
+pub(crate) fn compile(name: &str) -> Option<Program> {
+    let libraries = super::libraries()?;
+    if !there("gcc") {
+        artifacts::skipped("no gcc (apt-get install gcc libssl-dev)");
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{name}.c"));
+    let libcrypto = libraries.libcrypto_path();
+    let compiled = Command::new("gcc")
+        .args(["-Wall", "-Wextra", "-Werror", "-g", "-pthread", "-o"])
+        .args([&path, &source])
+        .arg(libcrypto)
+        .arg(format!("-Wl,-rpath,{}", libcrypto.parent().unwrap().display()))
+        .output()
+        .unwrap();
+    if !compiled.status.success() && errors(&compiled).contains("openssl/err.h") {
+        artifacts::skipped("no OpenSSL headers (apt-get install libssl-dev)");
+        return None;
+    }
+    assert!(compiled.status.success(), "{}", errors(&compiled));
+    Some(Program { folder, path })
+}
+
+impl Program {
+    /// Writes a configuration of OpenSSL that activates the module, with `extra` lines in its section, and says where it is.
+    pub(crate) fn configure(&self, extra: &str) -> PathBuf {
+        let text = format!(
+            "openssl_conf = init\n[init]\nproviders = providers\n\
+             [providers]\ndefault = default_sect\nfastkex = fastkex_sect\n[default_sect]\nactivate = 1\n\
+             [fastkex_sect]\nmodule = {}\nactivate = 1\n{extra}\n",
+            super::module().display()
+        );
+        let path = self.folder.path().join("openssl.cnf");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}

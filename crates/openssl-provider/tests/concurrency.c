@@ -1,0 +1,129 @@
+/* Threads that make and use keys at once, and children that are forked meanwhile: no public key twice, nobody hangs.
+ * Usage: concurrency GROUP CHILDREN KEYS; the configuration is OPENSSL_CONF's. Prints how many keys there were. */
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(condition)                                                      \
+    do {                                                                      \
+        if (!(condition)) {                                                   \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);   \
+            ERR_print_errors_fp(stderr);                                      \
+            _exit(1);                                                         \
+        }                                                                     \
+    } while (0)
+
+enum { THREADS = 4, MARK = 32, MOST = 1 << 20 };
+
+typedef struct {
+    unsigned char bytes[MARK];
+} mark;
+
+static const char *group = "sntrup761";
+static mark *all;
+static atomic_size_t count;
+static atomic_bool done;
+
+/* A key, used once if asked; its mark is the end of its public half, which is random. */
+static mark make(int use)
+{
+    unsigned char public[4096], ciphertext[4096], ours[64], theirs[64];
+    size_t public_size, ciphertext_size = sizeof ciphertext, secret_size = sizeof ours;
+    EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, group);
+    CHECK(key != NULL);
+    CHECK(EVP_PKEY_get_octet_string_param(key, "pub", public, sizeof public, &public_size) == 1);
+    if (use) {
+        EVP_PKEY_CTX *operation = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
+        CHECK(operation != NULL && EVP_PKEY_encapsulate_init(operation, NULL) == 1);
+        CHECK(EVP_PKEY_encapsulate(operation, ciphertext, &ciphertext_size, ours, &secret_size) == 1);
+        CHECK(EVP_PKEY_decapsulate_init(operation, NULL) == 1);
+        CHECK(EVP_PKEY_decapsulate(operation, theirs, &secret_size, ciphertext, ciphertext_size) == 1);
+        CHECK(memcmp(ours, theirs, secret_size) == 0);
+        EVP_PKEY_CTX_free(operation);
+    }
+    EVP_PKEY_free(key);
+    mark made;
+    memcpy(made.bytes, public + public_size - MARK, MARK);
+    return made;
+}
+
+static void note(mark made)
+{
+    size_t place = atomic_fetch_add(&count, 1);
+    CHECK(place < MOST);
+    all[place] = made;
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; !atomic_load(&done) && atomic_load(&count) < MOST / 2; i++)
+        note(make(i % 16 == 0));
+    return NULL;
+}
+
+/* A child's keys come through a pipe. */
+static void child(int to, long keys)
+{
+    for (long i = 0; i < keys; i++) {
+        mark made = make(i % 16 == 0);
+        CHECK(write(to, made.bytes, MARK) == MARK);
+    }
+    /* With what a program does that ends in order: the module is torn down. */
+    exit(0);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return memcmp(a, b, MARK);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 4);
+    long children = atol(argv[2]), keys = atol(argv[3]);
+    group = argv[1];
+    all = malloc(MOST * sizeof *all);
+    CHECK(all != NULL);
+    note(make(1));
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, work, NULL) == 0);
+    for (long i = 0; i < children; i++) {
+        int ends[2], status;
+        CHECK(pipe(ends) == 0);
+        pid_t process = fork();
+        CHECK(process >= 0);
+        if (process == 0) {
+            close(ends[0]);
+            alarm(60);
+            child(ends[1], keys);
+        }
+        close(ends[1]);
+        FILE *from = fdopen(ends[0], "rb");
+        mark made;
+        long received = 0;
+        while (fread(made.bytes, MARK, 1, from) == 1) {
+            note(made);
+            received++;
+        }
+        fclose(from);
+        CHECK(waitpid(process, &status, 0) == process);
+        CHECK(status == 0 && received == keys);
+    }
+    atomic_store(&done, 1);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    size_t total = atomic_load(&count);
+    qsort(all, total, sizeof *all, compare);
+    for (size_t i = 1; i < total; i++)
+        CHECK(memcmp(all[i - 1].bytes, all[i].bytes, MARK) != 0);
+    printf("%zu keys\n", total);
+    return 0;
+}
