@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use lanes::{Backend, Dispatch, Hardware};
 use rand_core::TryCryptoRng;
 
-use crate::encode::{DecodeRq, EncodeRounded, EncodeSmall};
+use crate::encode::{DecodeRq, DecodeSmall, EncodeRounded, EncodeSmall};
 use crate::error::Error;
 use crate::hash::{Begun, Hash, Purpose, advance_two, finish, hash, hash_all};
 use crate::kem::{Ciphertext, PublicKey, SharedSecret, what};
@@ -24,8 +24,23 @@ pub struct PreparedEncapsulation<P: ParameterSet> {
 }
 
 pub(crate) struct Prepared<P: ParameterSet> {
+    /// The encoding of r.
+    bytes: P::SmallBytes,
     transform: Transform<P>,
     hash: Hash,
+}
+
+impl<P: ParameterSet> Prepared<P> {
+    fn blank() -> Box<Self> {
+        let bytes = P::SmallBytes::filled(0);
+        Box::new(Prepared { bytes, transform: Transform::zero(), hash: Hash::default() })
+    }
+}
+
+impl<P: ParameterSet> Drop for Prepared<P> {
+    fn drop(&mut self) {
+        wipe(self.bytes.as_mut());
+    }
 }
 
 impl<P: ParameterSet> PreparedEncapsulation<P> {
@@ -64,20 +79,19 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
     }
 
     /// Bytes that [`PreparedEncapsulation::write`] writes.
-    pub const BYTES: usize = P::WIDE * size_of::<i16>() + HASH_BYTES;
+    pub const BYTES: usize = P::SMALL_BYTES + HASH_BYTES;
 
-    /// Writes [`Self::BYTES`] bytes, for [`PreparedEncapsulation::from_trusted_bytes`] on the same machine: handle with care.
+    /// Writes [`Self::BYTES`] bytes: r and its hash, of which the rest is made again sooner than it could be fetched. Handle with care.
     ///
     /// # Panics
     /// `out` has another length.
     pub fn write(&self, out: &mut [u8]) {
-        let (transform, hash) = out.split_at_mut(Self::BYTES - HASH_BYTES);
-        self.r.transform.write(transform);
+        let (bytes, hash) = out.split_at_mut(P::SMALL_BYTES);
+        bytes.copy_from_slice(self.r.bytes.as_ref());
         hash.copy_from_slice(&*self.r.hash);
     }
 
-    /// Reads what [`PreparedEncapsulation::write`] wrote, of one that was made for the same `backend`, and nobody else could have
-    /// changed since: only the length is checked.
+    /// Reads what [`PreparedEncapsulation::write`] wrote and nobody else could have changed since: only the length is checked.
     ///
     /// # Errors
     /// The length is not [`Self::BYTES`].
@@ -86,11 +100,7 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
             let what = what::<P>("prepared encapsulation");
             return Err(Error::Length { what, expected: Self::BYTES, actual: bytes.len() });
         }
-        let (transform, hash) = bytes.split_at(Self::BYTES - HASH_BYTES);
-        let mut r = Box::new(Prepared { transform: Transform::zero(), hash: Hash::default() });
-        r.transform.read(transform);
-        r.hash.copy_from_slice(hash);
-        Ok(PreparedEncapsulation { backend, r })
+        Ok(P::prepare_again(backend, PrepareAgain { backend, bytes, parameter_set: PhantomData }))
     }
 
     /// Makes a shared secret and the ciphertext that tells the key's owner about it.
@@ -123,30 +133,48 @@ impl<P: ParameterSet> Dispatch for Prepare<'_, P> {
 
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
-        let mut bytes = P::SmallBytes::filled(0);
-        let mut r = prepare::<P, L>(lanes, self.random, &mut bytes, &mut Workspace::new());
-        r.hash = hash(lanes, Purpose::Small, &[bytes.as_ref()]);
-        wipe(bytes.as_mut());
+        let mut r = prepare::<P, L>(lanes, self.random, &mut Workspace::new());
+        r.hash = hash(lanes, Purpose::Small, &[r.bytes.as_ref()]);
         PreparedEncapsulation { backend: self.backend, r }
     }
 }
 
-/// Samples r, writes its encoding to `bytes`, and prepares all but its hash.
+/// What was prepared, from what [`PreparedEncapsulation::write`] wrote.
+pub(crate) struct PrepareAgain<'a, P: ParameterSet> {
+    backend: Backend,
+    bytes: &'a [u8],
+    parameter_set: PhantomData<P>,
+}
+
+impl<P: ParameterSet> Dispatch for PrepareAgain<'_, P> {
+    type Output = PreparedEncapsulation<P>;
+
+    #[inline(never)]
+    fn on<L: Hardware>(self, lanes: L) -> Self::Output {
+        let (bytes, hash) = self.bytes.split_at(P::SMALL_BYTES);
+        let (mut r, mut prepared) = (Coefficients::zero(), Prepared::<P>::blank());
+        prepared.bytes.as_mut().copy_from_slice(bytes);
+        prepared.hash.copy_from_slice(hash);
+        lanes.run(DecodeSmall(&mut r, bytes));
+        prepared.transform.set(lanes, &r, &mut Workspace::new());
+        PreparedEncapsulation { backend: self.backend, r: prepared }
+    }
+}
+
+/// Samples r and prepares all but its hash.
 fn prepare<P: ParameterSet, L: Hardware>(
     lanes: L,
     random: &P::SampleBytes,
-    bytes: &mut P::SmallBytes,
     space: &mut Workspace<P>,
 ) -> Box<Prepared<P>> {
-    let mut r = Coefficients::zero();
+    let (mut r, mut prepared) = (Coefficients::zero(), Prepared::<P>::blank());
     short::short_derand(lanes, &mut r, random, &mut SamplingSpace::new());
-    lanes.run(EncodeSmall(&r, bytes.as_mut()));
-    let mut prepared = Box::new(Prepared { transform: Transform::zero(), hash: Hash::default() });
+    lanes.run(EncodeSmall(&r, prepared.bytes.as_mut()));
     prepared.transform.set(lanes, &r, space);
     prepared
 }
 
-/// A multiple of the numbers of lanes; more encodings would only cost memory.
+/// A multiple of the numbers of lanes.
 const HASHED_TOGETHER: usize = 16;
 
 pub(crate) struct PrepareBatch<'a, P: ParameterSet> {
@@ -162,37 +190,33 @@ impl<P: ParameterSet> Dispatch for PrepareBatch<'_, P> {
     #[inline(never)]
     fn on<L: Hardware>(mut self, lanes: L) -> Self::Output {
         let mut all = Vec::with_capacity(self.count);
-        let mut encodings = vec![P::SmallBytes::filled(0); HASHED_TOGETHER.min(self.count)];
         let mut result = Ok(());
         while result.is_ok() && all.len() < self.count {
             let size = HASHED_TOGETHER.min(self.count - all.len());
-            result = self.group(lanes, &mut encodings[..size], &mut all);
-        }
-        for bytes in &mut encodings {
-            wipe(bytes.as_mut());
+            result = self.group(lanes, size, &mut all);
         }
         result.map(|()| all)
     }
 }
 
 impl<P: ParameterSet> PrepareBatch<'_, P> {
-    /// Adds as many encapsulations as there is room for their encodings.
+    /// Adds `size` encapsulations.
     fn group<L: Hardware>(
         &mut self,
         lanes: L,
-        encodings: &mut [P::SmallBytes],
+        size: usize,
         all: &mut Vec<PreparedEncapsulation<P>>,
     ) -> Result<(), Error> {
         let first = all.len();
         let (mut random, space) = (P::SampleBytes::filled(0), &mut Workspace::new());
-        for bytes in &mut *encodings {
+        for _ in 0..size {
             let drawn = (self.random)(random.as_mut());
-            let r = prepare::<P, L>(lanes, &random, bytes, space);
+            let r = prepare::<P, L>(lanes, &random, space);
             wipe(random.as_mut());
             drawn?;
             all.push(PreparedEncapsulation { backend: self.backend, r });
         }
-        let encodings: Vec<_> = encodings.iter().map(|bytes| bytes.as_ref()).collect();
+        let encodings: Vec<_> = all[first..].iter().map(|made| made.r.bytes.as_ref()).collect();
         let hashes = hash_all(lanes, Purpose::Small, &encodings);
         for (prepared, hash) in all[first..].iter_mut().zip(hashes) {
             prepared.r.hash = hash;
@@ -285,15 +309,11 @@ fn hashed_with<P: ParameterSet, L: Hardware>(
     key: &[u8],
     space: &mut Workspace<P>,
 ) -> Box<Prepared<P>> {
-    let mut bytes = P::SmallBytes::filled(0);
-    let mut r = prepare::<P, L>(lanes, random, &mut bytes, space);
-    {
-        let (mut r_hash, parts) = (Begun::new(), [bytes.as_ref()]);
-        let blocks = r_hash.remaining(Purpose::Small, &parts);
-        let of_r = (&mut r_hash, Purpose::Small, &parts[..]);
-        advance_two(lanes, blocks, of_r, (key_hash, Purpose::PublicKey, &[key]));
-        r.hash = finish(lanes, r_hash, Purpose::Small, &parts);
-    }
-    wipe(bytes.as_mut());
+    let mut r = prepare::<P, L>(lanes, random, space);
+    let (mut r_hash, parts) = (Begun::new(), [r.bytes.as_ref()]);
+    let blocks = r_hash.remaining(Purpose::Small, &parts);
+    let of_r = (&mut r_hash, Purpose::Small, &parts[..]);
+    advance_two(lanes, blocks, of_r, (key_hash, Purpose::PublicKey, &[key]));
+    r.hash = finish(lanes, r_hash, Purpose::Small, &parts);
     r
 }

@@ -3,7 +3,7 @@
 use lanes::Backend;
 
 use crate::decapsulate::{Decapsulate, Expand, Expansion, FromBytes, FromExpansion};
-use crate::encapsulate::{Encapsulate, Prepare, PrepareBatch, PreparedEncapsulation};
+use crate::encapsulate::{Encapsulate, Prepare, PrepareAgain, PrepareBatch, PreparedEncapsulation};
 use crate::error::Error;
 use crate::hash::Hash;
 use crate::kem::{Check, Ciphertext, Generate, Inspect, KeyPair, PublicKey, Recode, SharedSecret};
@@ -46,6 +46,7 @@ operations! {
     inspect: Inspect<'_, Self> => (i16, Hash);
     check: Check<'_, Self> => Result<(), Error>;
     prepare: Prepare<'_, Self> => PreparedEncapsulation<Self>;
+    prepare_again: PrepareAgain<'_, Self> => PreparedEncapsulation<Self>;
     prepare_batch: PrepareBatch<'_, Self> => Result<Vec<PreparedEncapsulation<Self>>, Error>;
     encapsulate: Encapsulate<'_, Self> => (Ciphertext<Self>, SharedSecret);
     expand: Expand<'_, Self> => Box<Expansion<Self>>;

@@ -40,22 +40,6 @@ pub(crate) struct Coefficients<P: ParameterSet, W: Word = i16>(pub(crate) P::Pad
 #[repr(C, align(64))]
 pub(crate) struct Transform<P: ParameterSet, W: Word = i16>(pub(crate) P::Wide<W>);
 
-impl<P: ParameterSet> Transform<P> {
-    /// Writes its words, [`ParameterSet::WIDE`] of them.
-    pub(crate) fn write(&self, out: &mut [u8]) {
-        for (bytes, word) in out.as_chunks_mut().0.iter_mut().zip(self.0.as_ref()) {
-            *bytes = word.to_ne_bytes();
-        }
-    }
-
-    /// Reads what [`Transform::write`] wrote.
-    pub(crate) fn read(&mut self, from: &[u8]) {
-        for (word, bytes) in self.0.as_mut().iter_mut().zip(from.as_chunks().0) {
-            *word = i16::from_ne_bytes(*bytes);
-        }
-    }
-}
-
 /// Memory that the kernels need between their steps.
 #[repr(C, align(64))]
 pub(crate) struct Workspace<P: ParameterSet, W: Word = i16>(pub(crate) P::Wide<W>, P::Wide<W>);
