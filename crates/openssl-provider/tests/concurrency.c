@@ -35,8 +35,11 @@ static mark make(int use)
 {
     unsigned char public[4096], ciphertext[4096], ours[64], theirs[64];
     size_t public_size, ciphertext_size = sizeof ciphertext, secret_size = sizeof ours;
-    EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, group);
-    CHECK(key != NULL);
+    EVP_PKEY *key = NULL;
+    EVP_PKEY_CTX *generation = EVP_PKEY_CTX_new_from_name(NULL, group, NULL);
+    CHECK(generation != NULL && EVP_PKEY_keygen_init(generation) == 1);
+    CHECK(EVP_PKEY_generate(generation, &key) == 1);
+    EVP_PKEY_CTX_free(generation);
     CHECK(EVP_PKEY_get_octet_string_param(key, "pub", public, sizeof public, &public_size) == 1);
     if (use) {
         EVP_PKEY_CTX *operation = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
