@@ -7,7 +7,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 COUNT ?= 10000000
 OUT := $(or $(CARGO_TARGET_DIR),target)/release
 
-.PHONY: all module test check demo soak test-matrix bench ceiling fuzz install uninstall clean
+.PHONY: all module test check demo soak test-matrix bench ceiling races fuzz install uninstall clean
 
 all: module
 
@@ -37,6 +37,9 @@ bench:
 
 ceiling:
 	@tools/ceiling
+
+races:
+	@tools/races
 
 fuzz:
 	@tools/prerequisites test

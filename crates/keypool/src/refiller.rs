@@ -1,11 +1,11 @@
 //! The thread that makes batches in the background.
 
 use core::ptr;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use core::time::Duration;
 use std::io;
-use std::sync::{Arc, OnceLock, Weak};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::{self, JoinHandle, Thread};
 
 use crate::per_process::{PerProcess, Process};
 
@@ -45,11 +45,22 @@ const STACK_BYTES: usize = 256 * 1024;
 
 /// The thread of one process.
 struct Worker {
-    started: AtomicBool,
+    /// [`NEW`] to [`REFUSED`].
+    state: AtomicU8,
     control: Arc<Control>,
-    thread: OnceLock<JoinHandle<()>>,
-    refused: AtomicBool,
+    thread: OnceLock<Thread>,
+    /// For whoever waits for its end.
+    handle: Mutex<Option<JoinHandle<()>>>,
 }
+
+/// Nobody has started it.
+const NEW: u8 = 0;
+/// Some thread is about to.
+const STARTING: u8 = 1;
+/// It can be woken.
+const RUNNING: u8 = 2;
+/// It could not be started.
+const REFUSED: u8 = 3;
 
 #[derive(Default)]
 struct Control {
@@ -85,20 +96,26 @@ impl Refiller {
     #[cold]
     pub(crate) fn wake(&self, process: Process) -> Result<(), NoThread> {
         let worker = self.worker.get_or_make(process, |_| Worker {
-            started: AtomicBool::new(false),
+            state: AtomicU8::new(NEW),
             control: Arc::default(),
             thread: OnceLock::new(),
-            refused: AtomicBool::new(false),
+            handle: Mutex::new(None),
         });
-        if !worker.started.swap(true, Ordering::Relaxed) {
+        let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+        if worker.state.compare_exchange(NEW, STARTING, acquire, relaxed).is_ok() {
             let members = self.members.get().cloned().unwrap_or_default();
             let (control, max_age) = (worker.control.clone(), self.max_age);
-            match spawn(move || run(&members, &control, max_age, process)) {
-                Ok(thread) => worker.thread.set(thread).unwrap_or_default(),
-                Err(_) => worker.refused.store(true, Ordering::Relaxed),
-            }
+            let state = match spawn(move || run(&members, &control, max_age, process)) {
+                Ok(handle) => {
+                    worker.thread.get_or_init(|| handle.thread().clone());
+                    *worker.handle() = Some(handle);
+                    RUNNING
+                }
+                Err(_) => REFUSED,
+            };
+            worker.state.store(state, Ordering::Release);
         }
-        if worker.refused.load(Ordering::Relaxed) {
+        if worker.state.load(Ordering::Relaxed) == REFUSED {
             return Err(NoThread);
         }
         worker.wake();
@@ -107,22 +124,26 @@ impl Refiller {
 
     /// Ends this process's thread, and waits for its end.
     pub(crate) fn stop(&self) {
-        let worker = self.worker.get(Process::current());
-        if let Some((worker, thread)) = worker.and_then(|w| w.thread.get().map(|t| (w, t))) {
-            worker.control.stop.store(true, Ordering::Release);
-            thread.thread().unpark();
-            while !thread.is_finished() {
-                thread::sleep(Duration::from_micros(100));
-            }
-        }
+        let Some(worker) = self.worker.get(Process::current()) else { return };
+        worker.control.stop.store(true, Ordering::Release);
+        worker.wake();
+        let handle = worker.handle().take();
+        // A thread that panicked has ended, too.
+        drop(handle.map(JoinHandle::join));
     }
 }
 
 impl Worker {
     fn wake(&self) {
-        if let Some(thread) = self.thread.get() {
-            thread.thread().unpark();
+        if self.state.load(Ordering::Acquire) == RUNNING
+            && let Some(thread) = self.thread.get()
+        {
+            thread.unpark();
         }
+    }
+
+    fn handle(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.handle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
