@@ -98,7 +98,7 @@ impl<K: Kem> Pool<KeyPairs<K>> {
     pub fn take_in_hand(&self) -> Result<InHand<K>, Error> {
         let KeyPair { public, secret } = self.take()?;
         let store = self.current_store();
-        let claimed = store.hand().and_then(|hand| Some((hand.clone(), hand.free.claim_one()?)));
+        let claimed = store.hand().and_then(|hand| Some((hand.clone(), hand.free.claim_first()?)));
         let secret = match claimed {
             Some((hand, slot)) => {
                 // SAFETY: the slot was claimed.

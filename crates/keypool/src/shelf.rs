@@ -75,7 +75,16 @@ impl<W: Word> Set<W> {
     /// Takes up to `count` slots out, all of one word, which are then the caller's alone: the word, and their bits in it. The bits are zero
     /// if there are none.
     fn claim(&self, count: usize) -> (usize, u64) {
-        let start = self.next.0[0].peek() as usize % (BITS * self.words);
+        let (word, bits) = self.claim_from(self.next.0[0].peek() as usize, count);
+        if bits != 0 {
+            let behind = BITS * (word + 1) - bits.leading_zeros() as usize;
+            self.next.0[0].hint(behind as u64);
+        }
+        (word, bits)
+    }
+
+    fn claim_from(&self, start: usize, count: usize) -> (usize, u64) {
+        let start = start % (BITS * self.words);
         // The first word comes twice: first what lies behind the start, in the end what lies before it.
         for i in 0..=self.words {
             let place = (start / BITS + i) % self.words;
@@ -92,8 +101,6 @@ impl<W: Word> Set<W> {
                 }
                 let claimed = self.word(place).clear(wanted) & wanted;
                 if claimed != 0 {
-                    let last = u64::BITS - 1 - claimed.leading_zeros();
-                    self.next.0[0].hint((BITS * place) as u64 + u64::from(last) + 1);
                     return (place, claimed);
                 }
             }
@@ -101,9 +108,15 @@ impl<W: Word> Set<W> {
         (0, 0)
     }
 
-    /// Takes one slot out, if there is one.
+    /// Takes one slot out, if there is one: they take turns.
     pub(crate) fn claim_one(&self) -> Option<Bit> {
         let (word, bit) = self.claim(1);
+        (bit != 0).then_some(Bit { word, bit })
+    }
+
+    /// Takes the first slot out, if there is one: it is the likeliest to be in the cache.
+    pub(crate) fn claim_first(&self) -> Option<Bit> {
+        let (word, bit) = self.claim_from(0, 1);
         (bit != 0).then_some(Bit { word, bit })
     }
 
