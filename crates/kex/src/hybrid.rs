@@ -19,13 +19,15 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
     type PublicKey = (A::PublicKey, B::Public);
     type SecretKey = (A::SecretKey, B::Secret);
     type PreparedEncapsulation = (A::PreparedEncapsulation, B::Secret);
+    type BatchMemory = A::BatchMemory;
 
     fn generate_batch<R: TryCryptoRng + ?Sized>(
+        memory: &mut A::BatchMemory,
         backend: Backend,
         count: usize,
         random: &mut R,
     ) -> Result<Vec<KeyPair<Self>>, Error> {
-        A::generate_batch(backend, count, random)?
+        A::generate_batch(memory, backend, count, random)?
             .into_iter()
             .map(|a| {
                 let secret = B::start(random)?;

@@ -3,8 +3,8 @@ use core::marker::PhantomData;
 use lanes::Backend;
 use rand_core::TryCryptoRng;
 use sntrup::{
-    Ciphertext, ParameterSet, PreparedEncapsulation, PublicKey, SHARED_SECRET_BYTES, SecretKey,
-    SharedSecret,
+    BatchMemory, Ciphertext, ParameterSet, PreparedEncapsulation, PublicKey, SHARED_SECRET_BYTES,
+    SecretKey, SharedSecret,
 };
 
 use crate::{Error, Kem, KeyPair, Storable};
@@ -21,13 +21,15 @@ impl<P: ParameterSet> Kem for Sntrup<P> {
     type PublicKey = PublicKey<P>;
     type SecretKey = SecretKey<P>;
     type PreparedEncapsulation = PreparedEncapsulation<P>;
+    type BatchMemory = BatchMemory<P>;
 
     fn generate_batch<R: TryCryptoRng + ?Sized>(
+        memory: &mut BatchMemory<P>,
         backend: Backend,
         count: usize,
         random: &mut R,
     ) -> Result<Vec<KeyPair<Self>>, Error> {
-        let pairs = sntrup::KeyPair::generate_batch(backend, count, random)?;
+        let pairs = sntrup::KeyPair::generate_batch_in(memory, backend, count, random)?;
         Ok(pairs
             .into_iter()
             .map(|pair| {

@@ -41,12 +41,15 @@ pub trait Kem: Send + Sync + Sized + 'static {
     type SecretKey: Clone + Storable + Sync;
     /// What of an encapsulation does not depend on the peer's key; erased on drop.
     type PreparedEncapsulation: Storable;
+    /// What batches of keys are made in, to be kept between them. Holds nothing secret then.
+    type BatchMemory: Default + Send;
 
     /// `count` key pairs, together cheaper than one by one.
     ///
     /// # Errors
     /// The random source failed.
     fn generate_batch<R: TryCryptoRng + ?Sized>(
+        memory: &mut Self::BatchMemory,
         backend: Backend,
         count: usize,
         random: &mut R,
@@ -142,7 +145,9 @@ impl<K: Kem> KeyPair<K> {
         backend: Backend,
         random: &mut R,
     ) -> Result<Self, Error> {
-        K::generate_batch(backend, 1, random)?.pop().ok_or(Error::RandomSource)
+        K::generate_batch(&mut Default::default(), backend, 1, random)?
+            .pop()
+            .ok_or(Error::RandomSource)
     }
 
     /// The shared secret of a ciphertext; the key pair is used up and erased.

@@ -8,6 +8,8 @@ use random::OperationRandom;
 pub trait Kind: Send + Sync + 'static {
     /// What it hands out.
     type Item: Send;
+    /// What batches are made in, to be kept between them. Holds nothing secret then.
+    type Memory: Default + Send;
     /// What that is for.
     const PURPOSE: Purpose;
     /// Bytes of a stored item.
@@ -19,7 +21,11 @@ pub trait Kind: Send + Sync + 'static {
     ///
     /// # Errors
     /// The random source failed.
-    fn generate(backend: Backend, count: usize) -> Result<Vec<Self::Item>, Error>;
+    fn generate(
+        memory: &mut Self::Memory,
+        backend: Backend,
+        count: usize,
+    ) -> Result<Vec<Self::Item>, Error>;
 
     /// Writes [`Self::STORED_BYTES`] bytes.
     fn store(item: &Self::Item, out: &mut [u8]);
@@ -59,13 +65,18 @@ pub struct KeyPairs<K>(PhantomData<K>);
 
 impl<K: Kem> Kind for KeyPairs<K> {
     type Item = KeyPair<K>;
+    type Memory = K::BatchMemory;
 
     const PURPOSE: Purpose = Purpose::KeyPairs;
     const STORED_BYTES: usize = K::SecretKey::STORED_BYTES;
     const LARGEST_BATCH: usize = 256;
 
-    fn generate(backend: Backend, count: usize) -> Result<Vec<KeyPair<K>>, Error> {
-        K::generate_batch(backend, count, &mut OperationRandom::new())
+    fn generate(
+        memory: &mut K::BatchMemory,
+        backend: Backend,
+        count: usize,
+    ) -> Result<Vec<KeyPair<K>>, Error> {
+        K::generate_batch(memory, backend, count, &mut OperationRandom::new())
     }
 
     fn store(item: &KeyPair<K>, out: &mut [u8]) {
@@ -83,13 +94,14 @@ pub struct Encapsulations<K>(PhantomData<K>);
 
 impl<K: Kem> Kind for Encapsulations<K> {
     type Item = K::PreparedEncapsulation;
+    type Memory = ();
 
     const PURPOSE: Purpose = Purpose::Encapsulations;
     const STORED_BYTES: usize = K::PreparedEncapsulation::STORED_BYTES;
     /// Only their hashes are computed together, eight at a time.
     const LARGEST_BATCH: usize = 16;
 
-    fn generate(backend: Backend, count: usize) -> Result<Vec<Self::Item>, Error> {
+    fn generate((): &mut (), backend: Backend, count: usize) -> Result<Vec<Self::Item>, Error> {
         K::prepare_batch(backend, count, &mut OperationRandom::new())
     }
 
@@ -107,12 +119,13 @@ pub struct Exchanges<X>(PhantomData<X>);
 
 impl<X: KeyExchange> Kind for Exchanges<X> {
     type Item = X::Secret;
+    type Memory = ();
 
     const PURPOSE: Purpose = Purpose::KeyPairs;
     const STORED_BYTES: usize = X::Secret::STORED_BYTES;
     const LARGEST_BATCH: usize = 256;
 
-    fn generate(_: Backend, count: usize) -> Result<Vec<X::Secret>, Error> {
+    fn generate((): &mut (), _: Backend, count: usize) -> Result<Vec<X::Secret>, Error> {
         let mut random = OperationRandom::new();
         (0..count).map(|_| X::start(&mut random)).collect()
     }

@@ -19,7 +19,7 @@ pub struct Pool<K: Kind> {
     name: String,
     backend: Backend,
     settings: Settings,
-    store: PerProcess<Store>,
+    store: PerProcess<Store<K::Memory>>,
     /// What was made then or before is not handed out, as [`Time::to_bits`].
     flushed: AtomicU64,
     refiller: Arc<Refiller>,
@@ -30,6 +30,9 @@ pub struct Pool<K: Kind> {
 const BATCHES: usize = 4;
 /// A batch's memory, in bytes of its stored items, is less than so many times these: transforms of some polynomials, keys, their encodings.
 const WORKING_MEMORY: usize = 16;
+
+/// A batch is made in pieces of so many, which is as cheap: until they are stored, they lie in memory that each thread's allocator may keep.
+const PIECE: usize = 128;
 
 enum Taken<T> {
     Item(T),
@@ -108,7 +111,7 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    pub(crate) fn current_store(&self) -> &Store {
+    pub(crate) fn current_store(&self) -> &Store<K::Memory> {
         self.store(Process::current())
     }
 
@@ -116,7 +119,7 @@ impl<K: Kind> Pool<K> {
         self.backend
     }
 
-    fn store(&self, process: Process) -> &Store {
+    fn store(&self, process: Process) -> &Store<K::Memory> {
         self.store.get_or_make(process, |inherited| {
             let settings = &self.settings;
             let counters = Counted::new(settings.statistics, process, &self.name, K::PURPOSE);
@@ -130,7 +133,7 @@ impl<K: Kind> Pool<K> {
         made.to_bits() <= self.flushed.load(Ordering::Relaxed)
     }
 
-    fn in_stock(&self, store: &Store) -> Option<K::Item> {
+    fn in_stock(&self, store: &Store<K::Memory>) -> Option<K::Item> {
         let now = Time::now();
         loop {
             match store.take(|made, bytes| self.read(now, made, bytes))? {
@@ -161,22 +164,25 @@ impl<K: Kind> Pool<K> {
     }
 
     /// Makes an item, and more for those who come next if that is our turn.
-    fn make(&self, store: &Store) -> Result<K::Item, Error> {
+    fn make(&self, store: &Store<K::Memory>) -> Result<K::Item, Error> {
         store.counters.add(Counter::Inline, 1);
         if self.settings.enabled && !store.can_keep() {
             store.counters.add(Counter::Unprotected, 1);
         }
         let batch = if store.can_keep() && !self.is_refilled_for_us(store) {
-            store.fill().map(|filling| (filling, store.growth.next(Time::now())))
+            store.fill().map(|memory| (memory, store.growth.next(Time::now())))
         } else {
             None
         };
-        let size = batch.as_ref().map_or(1, |&(_, size)| size);
-        self.generate(store, size, 1)?.ok_or(Error::RandomSource)
+        let made = match batch {
+            Some((mut memory, size)) => self.generate(store, &mut memory, size, 1),
+            None => self.generate(store, &mut K::Memory::default(), 1, 1),
+        };
+        made?.ok_or(Error::RandomSource)
     }
 
     /// Tells the background that there is nothing; `false` if there is no background.
-    fn is_refilled_for_us(&self, store: &Store) -> bool {
+    fn is_refilled_for_us(&self, store: &Store<K::Memory>) -> bool {
         // The first who asks may be the last: no thread for one.
         self.settings.refill == Refill::Background
             && ((store.miss() == 1 && store.growth.size() == 0)
@@ -190,24 +196,31 @@ impl<K: Kind> Pool<K> {
     /// Makes `size` items, puts them in stock but for `wanted` of them (0 or 1), which are returned.
     fn generate(
         &self,
-        store: &Store,
+        store: &Store<K::Memory>,
+        memory: &mut K::Memory,
         mut size: usize,
         wanted: usize,
     ) -> Result<Option<K::Item>, Error> {
-        if size > 1 && !has_memory(size * K::STORED_BYTES * WORKING_MEMORY) {
+        if size > 1 && !has_memory(size.min(PIECE) * K::STORED_BYTES * WORKING_MEMORY) {
             store.counters.add(Counter::OutOfMemory, 1);
             size = 1;
         }
-        let made = Time::now();
         let started = Instant::now();
-        let mut items = K::generate(self.backend, size)?;
-        store.counters.add(Counter::Generated, items.len());
+        let (mut first, mut left) = (None, size);
+        while left > 0 {
+            let made = Time::now();
+            let mut items = K::generate(memory, self.backend, left.min(PIECE))?;
+            left -= items.len();
+            store.counters.add(Counter::Generated, items.len());
+            if wanted > 0 && first.is_none() {
+                first = items.pop();
+            }
+            let kept = store.put(made, items.len(), |i, bytes| K::store(&items[i], bytes));
+            store.counters.add(Counter::Discarded, items.len() - kept);
+        }
         if size > 1 {
             store.counters.refilled(started.elapsed());
         }
-        let first = if wanted > 0 { items.pop() } else { None };
-        let kept = store.put(made, items.len(), |i, bytes| K::store(&items[i], bytes));
-        store.counters.add(Counter::Discarded, items.len() - kept);
         Ok(first)
     }
 }
@@ -236,7 +249,8 @@ impl<K: Kind> Member for Pool<K> {
         let mut worked = false;
         if size > 0 && stock + size <= size * BATCHES {
             // Who needs an item and finds none makes it, and meets the failure there.
-            worked = store.fill().is_some_and(|_filling| self.generate(store, batch, 0).is_ok());
+            let filled = store.fill().map(|mut memory| self.generate(store, &mut memory, batch, 0));
+            worked = filled.is_some_and(|made| made.is_ok());
         }
         Tended { worked, served: store.counters.counts().get(Counter::FromPool), stock }
     }

@@ -1,5 +1,5 @@
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::Arc;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use crate::arena::{Arena, OnFork};
 use crate::clock::Time;
@@ -10,7 +10,7 @@ use crate::shelf::Shelf;
 use crate::statistics::{Counted, Counter};
 
 /// What one process has of a pool.
-pub(crate) struct Store {
+pub(crate) struct Store<M> {
     pub(crate) process: Process,
     /// `None` if nothing may be kept.
     shelf: Option<Shelf<AtomicU64, Arena>>,
@@ -18,7 +18,8 @@ pub(crate) struct Store {
     hand: Option<Arc<Hand>>,
     pub(crate) growth: Growth,
     pub(crate) counters: Counted,
-    filling: AtomicBool,
+    /// What batches are made in. Nobody waits for it.
+    memory: Mutex<M>,
     /// Requests that found nothing, since the last look.
     misses: AtomicU32,
     /// Items handed out until the background last looked for what is too old.
@@ -28,7 +29,7 @@ pub(crate) struct Store {
 /// What a slot holds: when its item was made, and the item.
 const TIME_BYTES: usize = size_of::<u64>();
 
-impl Store {
+impl<M: Default> Store<M> {
     /// Room for `slots` items of `item_bytes`.
     pub(crate) fn new(
         process: Process,
@@ -48,9 +49,9 @@ impl Store {
         }
         let hand = Hand::new(item_bytes);
         let shelf = arena.map(|arena| Shelf::new(arena, slots));
-        let (filling, misses) = (AtomicBool::new(false), AtomicU32::new(0));
+        let (memory, misses) = (Mutex::default(), AtomicU32::new(0));
         let served_at_expiry = AtomicU64::new(0);
-        Store { process, shelf, hand, growth, counters, filling, misses, served_at_expiry }
+        Store { process, shelf, hand, growth, counters, memory, misses, served_at_expiry }
     }
 
     pub(crate) fn hand(&self) -> Option<&Arc<Hand>> {
@@ -94,9 +95,13 @@ impl Store {
         })
     }
 
-    /// Leave to fill the store, for one thread at a time; who does not get it does not wait.
-    pub(crate) fn fill(&self) -> Option<Filling<'_>> {
-        (!self.filling.swap(true, Ordering::Acquire)).then_some(Filling(&self.filling))
+    /// Leave to fill the store, and memory for it, for one thread at a time; who does not get it does not wait.
+    pub(crate) fn fill(&self) -> Option<MutexGuard<'_, M>> {
+        match self.memory.try_lock() {
+            Ok(memory) => Some(memory),
+            Err(TryLockError::Poisoned(memory)) => Some(memory.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Notes a request that found nothing, and says how many there have been since the last look.
@@ -114,14 +119,5 @@ fn split(bytes: &[u8]) -> (Option<Time>, &[u8]) {
     match bytes.split_first_chunk() {
         Some((time, item)) => (Time::from_bits(u64::from_ne_bytes(*time)), item),
         None => (None, bytes),
-    }
-}
-
-/// See [`Store::fill`].
-pub(crate) struct Filling<'a>(&'a AtomicBool);
-
-impl Drop for Filling<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
     }
 }

@@ -29,13 +29,18 @@ struct Noted;
 
 impl Kind for Noted {
     type Item = KeyPair<Sntrup<Sntrup653>>;
+    type Memory = <Keys as Kind>::Memory;
 
     const PURPOSE: Purpose = Purpose::KeyPairs;
     const STORED_BYTES: usize = Keys::STORED_BYTES;
     const LARGEST_BATCH: usize = Keys::LARGEST_BATCH;
 
-    fn generate(backend: Backend, count: usize) -> Result<Vec<Self::Item>, Error> {
-        let items = Keys::generate(backend, count)?;
+    fn generate(
+        memory: &mut Self::Memory,
+        backend: Backend,
+        count: usize,
+    ) -> Result<Vec<Self::Item>, Error> {
+        let items = Keys::generate(memory, backend, count)?;
         NOTES.lock().unwrap().extend(items.iter().map(|item| masked(&item.secret)));
         Ok(items)
     }

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::kem::KeyPair;
 use crate::operations::Source;
 use crate::params::{Array, ParameterSet};
-use crate::product::{Coefficients, Transform, Workspace, wipe};
+use crate::product::{Coefficients, Erase, Transform, Workspace, wipe};
 use crate::public::public;
 use crate::r3;
 use crate::recip::{r3_invert, rq_invert_triple};
@@ -25,20 +25,43 @@ pub(crate) fn key_pairs<P, L>(
     lanes: L,
     count: usize,
     random: &mut Source<'_>,
+    kept: &mut BatchMemory<P>,
 ) -> Result<Vec<KeyPair<P>>, Error>
 where
     P: ParameterSet,
     L: Hardware,
 {
     let mut keys = Vec::with_capacity(count);
-    if count > 0 {
-        let mut memory = Memory::boxed(CHUNK.min(count));
-        while keys.len() < count {
-            let size = CHUNK.min(count - keys.len());
-            chunk(lanes, size, random, &mut memory, &mut keys)?;
-        }
+    if count == 0 {
+        return Ok(keys);
     }
-    Ok(keys)
+    let slots = CHUNK.min(count);
+    let memory = match &mut kept.0 {
+        Some(memory) if memory.slots.len() >= slots => memory,
+        kept => {
+            // Not both at a time.
+            *kept = None;
+            kept.insert(Memory::boxed(slots))
+        }
+    };
+    let mut result = Ok(());
+    while result.is_ok() && keys.len() < count {
+        let size = CHUNK.min(count - keys.len());
+        result = chunk(lanes, size, random, memory, &mut keys);
+    }
+    memory.erase(slots);
+    result.map(|()| keys)
+}
+
+/// What batches of keys are made in, for whoever makes many of them: fresh memory from the system costs time, and each thread's
+/// allocator would keep some. Between batches it holds zeros.
+pub struct BatchMemory<P: ParameterSet>(Option<Box<Memory<P>>>);
+
+impl<P: ParameterSet> Default for BatchMemory<P> {
+    /// Nothing yet: the first batch takes what it needs, about 10 KB a key up to 128 of them.
+    fn default() -> Self {
+        BatchMemory(None)
+    }
 }
 
 fn chunk<P, L>(
@@ -102,6 +125,22 @@ struct Scratch<P: ParameterSet> {
     workspace: Box<Workspace<P>>,
 }
 
+impl<P: ParameterSet> Erase for Space<P> {
+    fn erase(&mut self) {
+        let Scratch { factor, product, workspace } = &mut self.scratch;
+        let parts: [&mut dyn Erase; 6] = [
+            &mut self.element,
+            &mut self.total,
+            &mut **factor,
+            &mut **product,
+            &mut **workspace,
+            &mut *self.sampling,
+        ];
+        parts.into_iter().for_each(Erase::erase);
+        wipe((*self.bytes).as_mut());
+    }
+}
+
 impl<P: ParameterSet> Drop for Space<P> {
     fn drop(&mut self) {
         wipe((*self.bytes).as_mut());
@@ -109,6 +148,16 @@ impl<P: ParameterSet> Drop for Space<P> {
 }
 
 impl<P: ParameterSet> Memory<P> {
+    /// Overwrites what a chunk of up to `used` keys left.
+    fn erase(&mut self, used: usize) {
+        for Slot { g, f, prefix } in &mut self.slots[..used] {
+            g.erase();
+            f.erase();
+            prefix.erase();
+        }
+        self.space.erase();
+    }
+
     #[inline(never)]
     fn boxed(n: usize) -> Box<Self> {
         let slot =

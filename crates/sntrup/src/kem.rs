@@ -2,11 +2,11 @@
 //! specification, section 4).
 
 use core::fmt;
-use core::marker::PhantomData;
 
 use lanes::{Backend, Dispatch, Hardware, HashLanes};
 use rand_core::TryCryptoRng;
 
+use crate::batch::{self, BatchMemory};
 use crate::decapsulate::{self, ExpandedKey};
 use crate::encapsulate::{Encapsulate, From, with_sample};
 use crate::encode::{DecodeRq, DecodeSmall, EncodeRq, is_canonical_small};
@@ -16,8 +16,8 @@ use crate::operations::Source;
 use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Multiplier, wipe};
 use crate::public::public;
+use crate::r3;
 use crate::rq::TripleToSmall;
-use crate::{batch, r3};
 
 /// Bytes of a shared secret.
 pub const SHARED_SECRET_BYTES: usize = HASH_BYTES;
@@ -187,9 +187,22 @@ impl<P: ParameterSet> KeyPair<P> {
         count: usize,
         random: &mut R,
     ) -> Result<Vec<Self>, Error> {
+        Self::generate_batch_in(&mut BatchMemory::default(), backend, count, random)
+    }
+
+    /// [`KeyPair::generate_batch`] in memory that is kept between batches.
+    ///
+    /// # Errors
+    /// The random source failed.
+    pub fn generate_batch_in<R: TryCryptoRng + ?Sized>(
+        memory: &mut BatchMemory<P>,
+        backend: Backend,
+        count: usize,
+        random: &mut R,
+    ) -> Result<Vec<Self>, Error> {
         let mut random =
             |bytes: &mut [u8]| random.try_fill_bytes(bytes).map_err(|_| Error::RandomSource);
-        P::generate(backend, Generate { count, random: &mut random, parameter_set: PhantomData })
+        P::generate(backend, Generate { count, random: &mut random, memory })
     }
 
     /// The public half.
@@ -335,10 +348,10 @@ pub(crate) fn mask(difference: i16) -> i16 {
 
 // Operations on lanes are not inlined: the memory of one is then off the stack while another runs.
 
-pub(crate) struct Generate<'a, P> {
+pub(crate) struct Generate<'a, P: ParameterSet> {
     count: usize,
     random: &'a mut Source<'a>,
-    parameter_set: PhantomData<P>,
+    memory: &'a mut BatchMemory<P>,
 }
 
 impl<P: ParameterSet> Dispatch for Generate<'_, P> {
@@ -346,7 +359,7 @@ impl<P: ParameterSet> Dispatch for Generate<'_, P> {
 
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
-        batch::key_pairs(lanes, self.count, self.random)
+        batch::key_pairs(lanes, self.count, self.random, self.memory)
     }
 }
 

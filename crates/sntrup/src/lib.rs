@@ -42,6 +42,7 @@ mod rq;
 mod sha512;
 mod short;
 
+pub use batch::BatchMemory;
 pub use decapsulate::ExpandedKey;
 pub use encapsulate::PreparedEncapsulation;
 pub use error::{Error, What};

@@ -44,6 +44,12 @@ pub(crate) struct Transform<P: ParameterSet, W: Word = i16>(pub(crate) P::Wide<W
 #[repr(C, align(64))]
 pub(crate) struct Workspace<P: ParameterSet, W: Word = i16>(pub(crate) P::Wide<W>, P::Wide<W>);
 
+/// What holds secrets, and can be used again without them.
+pub(crate) trait Erase {
+    /// Overwrites it with zeros.
+    fn erase(&mut self);
+}
+
 /// Overwrites `elements` with zeros so that the compiler cannot leave it out.
 #[inline(always)]
 pub(crate) fn wipe<E: Copy + Default>(elements: &mut [E]) {
@@ -80,9 +86,15 @@ impl<P: ParameterSet, W: Word> Coefficients<P, W> {
     }
 }
 
+impl<P: ParameterSet, W: Word> Erase for Coefficients<P, W> {
+    fn erase(&mut self) {
+        wipe(self.0.as_mut());
+    }
+}
+
 impl<P: ParameterSet, W: Word> Drop for Coefficients<P, W> {
     fn drop(&mut self) {
-        wipe(self.0.as_mut());
+        self.erase();
     }
 }
 
@@ -140,9 +152,15 @@ impl<P: ParameterSet, W: Word> Transform<P, W> {
     }
 }
 
+impl<P: ParameterSet, W: Word> Erase for Transform<P, W> {
+    fn erase(&mut self) {
+        wipe(self.0.as_mut());
+    }
+}
+
 impl<P: ParameterSet, W: Word> Drop for Transform<P, W> {
     fn drop(&mut self) {
-        wipe(self.0.as_mut());
+        self.erase();
     }
 }
 
@@ -158,10 +176,16 @@ impl<P: ParameterSet, W: Word> Workspace<P, W> {
     }
 }
 
-impl<P: ParameterSet, W: Word> Drop for Workspace<P, W> {
-    fn drop(&mut self) {
+impl<P: ParameterSet, W: Word> Erase for Workspace<P, W> {
+    fn erase(&mut self) {
         wipe(self.0.as_mut());
         wipe(self.1.as_mut());
+    }
+}
+
+impl<P: ParameterSet, W: Word> Drop for Workspace<P, W> {
+    fn drop(&mut self) {
+        self.erase();
     }
 }
 

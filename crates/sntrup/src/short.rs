@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use lanes::{Hardware, IntegerLanes, Kernel};
 
 use crate::params::{Array, ParameterSet};
-use crate::product::{Coefficients, wipe};
+use crate::product::{Coefficients, Erase, wipe};
 
 /// What sampling works with; erased on drop.
 pub(crate) struct SamplingSpace<P: ParameterSet> {
@@ -30,11 +30,17 @@ impl<P: ParameterSet> SamplingSpace<P> {
     }
 }
 
-impl<P: ParameterSet> Drop for SamplingSpace<P> {
-    fn drop(&mut self) {
+impl<P: ParameterSet> Erase for SamplingSpace<P> {
+    fn erase(&mut self) {
         wipe(self.words.as_mut());
         wipe(self.pairs.as_mut());
         wipe(self.trits.as_mut());
+    }
+}
+
+impl<P: ParameterSet> Drop for SamplingSpace<P> {
+    fn drop(&mut self) {
+        self.erase();
     }
 }
 

@@ -14,12 +14,13 @@ pub(crate) struct Numbers;
 
 impl Kind for Numbers {
     type Item = u128;
+    type Memory = ();
 
     const PURPOSE: Purpose = Purpose::KeyPairs;
     const STORED_BYTES: usize = 16;
     const LARGEST_BATCH: usize = 256;
 
-    fn generate(_: Backend, count: usize) -> Result<Vec<u128>, Error> {
+    fn generate((): &mut (), _: Backend, count: usize) -> Result<Vec<u128>, Error> {
         let mut random = OperationRandom::new();
         let mut number = || {
             let mut bytes = [0; 16];

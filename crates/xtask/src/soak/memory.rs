@@ -14,7 +14,7 @@ const WARM_UP: usize = 10;
 /// How much more it may be at the end than it ever was in the warm-up: a part and a constant, for what allocators and caches
 /// do. A leak of a kilobyte each thousand handshakes is found in a run of the default length.
 const GROWTH: f64 = 0.03;
-const GROWTH_BYTES: u64 = 1 << 20;
+const GROWTH_BYTES: u64 = 2 << 20;
 const MEBIBYTE: f64 = (1 << 20) as f64;
 
 /// Processes, and their memory so far.
