@@ -7,6 +7,7 @@ use kex::{Backend, Error, Kem, KeyPair, Storable};
 
 use crate::arena::{Arena, OnFork};
 use crate::kind::KeyPairs;
+use crate::per_process::Process;
 use crate::pool::Pool;
 use crate::shelf::{Bit, Set, Slots, erase};
 use crate::statistics::Counter;
@@ -97,8 +98,9 @@ impl<K: Kem> Pool<KeyPairs<K>> {
     /// As [`Pool::take`].
     pub fn take_in_hand(&self) -> Result<InHand<K>, Error> {
         let KeyPair { public, secret } = self.take()?;
-        let store = self.current_store();
-        let claimed = store.hand().and_then(|hand| Some((hand.clone(), hand.free.claim_first()?)));
+        let process = Process::current();
+        let claimed =
+            self.hand(process).and_then(|hand| Some((hand.clone(), hand.free.claim_first()?)));
         let secret = match claimed {
             Some((hand, slot)) => {
                 // SAFETY: the slot was claimed.
@@ -106,7 +108,7 @@ impl<K: Kem> Pool<KeyPairs<K>> {
                 Place::Hand { hand, slot, backend: self.backend() }
             }
             None => {
-                store.counters.add(Counter::Exposed, 1);
+                self.store(process).counters.add(Counter::Exposed, 1);
                 Place::Heap(secret)
             }
         };

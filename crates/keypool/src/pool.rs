@@ -7,6 +7,7 @@ use kex::{Backend, Error};
 
 use crate::clock::Time;
 use crate::growth::Growth;
+use crate::hand::Hand;
 use crate::kind::Kind;
 use crate::per_process::{PerProcess, Process};
 use crate::refiller::{Member, Refiller, Tended};
@@ -20,6 +21,8 @@ pub struct Pool<K: Kind> {
     backend: Backend,
     settings: Settings,
     store: PerProcess<Store<K::Memory>>,
+    /// For what has been taken and waits for its use: nothing before the first; `None` if there is no such memory.
+    hand: PerProcess<Option<Arc<Hand>>>,
     /// What was made then or before is not handed out, as [`Time::to_bits`].
     flushed: AtomicU64,
     refiller: Arc<Refiller>,
@@ -52,6 +55,7 @@ impl<K: Kind> Pool<K> {
             backend,
             settings,
             store: PerProcess::new(),
+            hand: PerProcess::new(),
             flushed: AtomicU64::new(0),
             refiller,
             kind: PhantomData,
@@ -111,15 +115,15 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    pub(crate) fn current_store(&self) -> &Store<K::Memory> {
-        self.store(Process::current())
+    pub(crate) fn hand(&self, process: Process) -> Option<&Arc<Hand>> {
+        self.hand.get_or_make(process, |_| Hand::new(K::STORED_BYTES)).as_ref()
     }
 
     pub(crate) fn backend(&self) -> Backend {
         self.backend
     }
 
-    fn store(&self, process: Process) -> &Store<K::Memory> {
+    pub(crate) fn store(&self, process: Process) -> &Store<K::Memory> {
         self.store.get_or_make(process, |inherited| {
             let settings = &self.settings;
             let counters = Counted::new(settings.statistics, process, &self.name, K::PURPOSE);
@@ -252,7 +256,7 @@ impl<K: Kind> Member for Pool<K> {
             let filled = store.fill().map(|mut memory| self.generate(store, &mut memory, batch, 0));
             worked = filled.is_some_and(|made| made.is_ok());
         }
-        Tended { worked, served: store.counters.counts().get(Counter::FromPool), stock }
+        Tended { worked, served: store.counters.get(Counter::FromPool), stock }
     }
 
     fn expire(&self, process: Process) {
@@ -261,7 +265,7 @@ impl<K: Kind> Member for Pool<K> {
             let is_fresh = |made: Time| now.since(made) <= self.settings.max_age;
             let erased = store.sweep(|made| made.is_some_and(is_fresh));
             store.counters.add(Counter::Expired, erased);
-            let served = store.counters.counts().get(Counter::FromPool);
+            let served = store.counters.get(Counter::FromPool);
             match store.served_at_expiry.swap(served, Ordering::Relaxed) {
                 _ if erased == 0 => {}
                 before if before == served => store.growth.rest(),

@@ -130,8 +130,12 @@ impl Counters {
         self.0[Counter::SlowestRefillNanoseconds.index()].fetch_max(nanoseconds, Ordering::Relaxed);
     }
 
+    pub(crate) fn get(&self, counter: Counter) -> u64 {
+        self.0[counter.index()].load(Ordering::Relaxed)
+    }
+
     pub(crate) fn counts(&self) -> Counts {
-        Counts(core::array::from_fn(|i| self.0[i].load(Ordering::Relaxed)))
+        Counts(Counter::ALL.map(|counter| self.get(counter)))
     }
 }
 

@@ -1,10 +1,9 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use crate::arena::{Arena, OnFork};
 use crate::clock::Time;
 use crate::growth::Growth;
-use crate::hand::Hand;
 use crate::per_process::Process;
 use crate::shelf::Shelf;
 use crate::statistics::{Counted, Counter};
@@ -14,8 +13,6 @@ pub(crate) struct Store<M> {
     pub(crate) process: Process,
     /// `None` if nothing may be kept.
     shelf: Option<Shelf<AtomicU64, Arena>>,
-    /// For what has been taken and waits for its use; `None` if there is no such memory.
-    hand: Option<Arc<Hand>>,
     pub(crate) growth: Growth,
     pub(crate) counters: Counted,
     /// What batches are made in. Nobody waits for it.
@@ -47,15 +44,10 @@ impl<M: Default> Store<M> {
         if arena.as_ref().is_some_and(|arena| !arena.is_locked()) {
             counters.add(Counter::Unlocked, 1);
         }
-        let hand = Hand::new(item_bytes);
         let shelf = arena.map(|arena| Shelf::new(arena, slots));
         let (memory, misses) = (Mutex::default(), AtomicU32::new(0));
         let served_at_expiry = AtomicU64::new(0);
-        Store { process, shelf, hand, growth, counters, memory, misses, served_at_expiry }
-    }
-
-    pub(crate) fn hand(&self) -> Option<&Arc<Hand>> {
-        self.hand.as_ref()
+        Store { process, shelf, growth, counters, memory, misses, served_at_expiry }
     }
 
     pub(crate) fn can_keep(&self) -> bool {

@@ -49,12 +49,7 @@ pub(crate) fn compile(name: &str) -> Option<Program> {
 impl Program {
     /// Writes a configuration of OpenSSL that activates the module, with `extra` lines in its section, and says where it is.
     pub(crate) fn configure(&self, extra: &str) -> PathBuf {
-        let text = format!(
-            "openssl_conf = init\n[init]\nproviders = providers\n\
-             [providers]\ndefault = default_sect\nfastkex = fastkex_sect\n[default_sect]\nactivate = 1\n\
-             [fastkex_sect]\nmodule = {}\nactivate = 1\n{extra}\n",
-            super::module().display()
-        );
+        let text = super::configuration(&format!("activate = 1\n{extra}"), "");
         let path = self.folder.path().join("openssl.cnf");
         std::fs::write(&path, text).unwrap();
         path

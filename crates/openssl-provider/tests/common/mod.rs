@@ -18,6 +18,17 @@ pub(crate) fn module() -> PathBuf {
     MODULE.clone()
 }
 
+/// A configuration of OpenSSL with the module, these lines in its section, and the sections `tls`, if any, for whatever speaks TLS.
+pub(crate) fn configuration(ours: &str, tls: &str) -> String {
+    format!(
+        "openssl_conf = init\n[init]\nproviders = providers\n{}\
+         [providers]\ndefault = default_sect\nfastkex = fastkex_sect\n[default_sect]\nactivate = 1\n\
+         [fastkex_sect]\nmodule = {}\n{ours}\n{tls}[req]\ndistinguished_name = name\n[name]\n",
+        if tls.is_empty() { "" } else { "ssl_conf = tls\n" },
+        module().display(),
+    )
+}
+
 /// The OpenSSL under test: that of the folder in `FASTKEX_TEST_OPENSSL`, else the system's. `None`, with a line that says
 /// so, if there is none.
 pub(crate) fn libraries() -> Option<Libraries> {

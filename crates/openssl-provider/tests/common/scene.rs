@@ -45,14 +45,7 @@ impl Scene {
     }
 
     fn write(&self, ours: &str, tls: &str) {
-        let text = format!(
-            "openssl_conf = init\n[init]\nproviders = providers\n{}\
-             [providers]\ndefault = default_sect\nfastkex = fastkex_sect\n[default_sect]\nactivate = 1\n\
-             [fastkex_sect]\nmodule = {}\n{ours}\n{tls}[req]\ndistinguished_name = name\n[name]\n",
-            if tls.is_empty() { "" } else { "ssl_conf = tls\n" },
-            super::module().display(),
-        );
-        self.stage.write(CONFIGURATION, &text).unwrap();
+        self.stage.write(CONFIGURATION, &super::configuration(ours, tls)).unwrap();
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
