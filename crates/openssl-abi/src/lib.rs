@@ -9,11 +9,13 @@ mod dispatch;
 pub mod functions;
 pub mod names;
 mod param;
+mod tls_group;
 mod types;
 
 pub use core_upcalls::{Bio, Core, PassphraseCallback};
 pub use dispatch::{Dispatch, Function, guard};
 pub use param::{Param, ParamIter, ParamRef, ParamType, Params, Value, ValueError};
+pub use tls_group::TlsGroup;
 pub use types::{
     Algorithm, Callback, CoreBio, CoreHandle, Item, OBJECT_PKEY, Passphrase, operation, selection,
 };

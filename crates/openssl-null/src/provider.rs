@@ -1,11 +1,12 @@
 //! The provider itself: its algorithms, capability and parameters. Its context is the core that loaded it.
 
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 
 use openssl_abi::functions::provider as function;
 use openssl_abi::{
-    Algorithm, Callback, Core, Dispatch, Param, ParamType, Params, guard, names, operation,
+    Algorithm, Callback, Core, Dispatch, Param, ParamType, Params, TlsGroup, guard, names,
+    operation,
 };
 
 use crate::group::{GROUPS, Large, NullGroup, PRETENDED_SECURITY_BITS, Small};
@@ -119,37 +120,16 @@ unsafe extern "C" fn get_capabilities(
     guard(0, || {
         // SAFETY: libcrypto hands over the capability's name.
         let capability = unsafe { CStr::from_ptr(capability) };
-        if !capability.to_bytes().eq_ignore_ascii_case(b"TLS-GROUP") {
+        if !capability.to_bytes().eq_ignore_ascii_case(TlsGroup::CAPABILITY.to_bytes()) {
             return 1;
         }
         let Some(callback) = callback else { return 0 };
-        // SAFETY: callback and argument come from libcrypto together.
-        c_int::from(GROUPS.iter().all(|group| unsafe { announce(group, callback, argument) }))
+        let all = GROUPS.iter().all(|group| {
+            let NullGroup { name, code_point, .. } = **group;
+            let group = TlsGroup { name, code_point, security_bits: PRETENDED_SECURITY_BITS };
+            // SAFETY: callback and argument come from libcrypto together.
+            unsafe { group.announce(callback, argument) }
+        });
+        c_int::from(all)
     })
-}
-
-/// Tells libssl of a group, for TLS 1.3 only, and whether it took it.
-///
-/// # Safety
-/// `callback` may be called with `argument`.
-unsafe fn announce(group: &NullGroup, callback: Callback, argument: *mut c_void) -> bool {
-    const TLS_1_3: c_int = 0x0304;
-    const NO_LIMIT: c_int = 0;
-    const NOT_AT_ALL: c_int = -1;
-    let (code_point, is_kem): (c_uint, c_uint) = (group.code_point.into(), 1);
-    let params = [
-        Param::utf8(names::TLS_GROUP_NAME, group.name),
-        Param::utf8(names::TLS_GROUP_NAME_INTERNAL, group.name),
-        Param::utf8(names::TLS_GROUP_ALGORITHM, group.name),
-        Param::unsigned(names::TLS_GROUP_ID, &code_point),
-        Param::unsigned(names::TLS_GROUP_SECURITY_BITS, &PRETENDED_SECURITY_BITS),
-        Param::unsigned(names::TLS_GROUP_IS_KEM, &is_kem),
-        Param::integer(names::TLS_GROUP_MIN_TLS, &TLS_1_3),
-        Param::integer(names::TLS_GROUP_MAX_TLS, &NO_LIMIT),
-        Param::integer(names::TLS_GROUP_MIN_DTLS, &NOT_AT_ALL),
-        Param::integer(names::TLS_GROUP_MAX_DTLS, &NOT_AT_ALL),
-        Param::END,
-    ];
-    // SAFETY: the parameters outlive the call, which copies what it keeps.
-    unsafe { callback(params.as_ptr(), argument) == 1 }
 }

@@ -3,10 +3,11 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::ffi::CString;
 
-use kex::{Backend, GroupVisitor, TlsGroup, TlsKem, visit_groups};
+use kex::{Backend, GroupVisitor, TlsKem, visit_groups};
 use openssl_abi::functions::provider as function;
 use openssl_abi::{
-    Algorithm, Callback, Core, Dispatch, Param, ParamType, Params, guard, names, operation,
+    Algorithm, Callback, Core, Dispatch, Param, ParamType, Params, TlsGroup, guard, names,
+    operation,
 };
 
 use crate::config::{Config, ConfigError};
@@ -54,7 +55,12 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    fn add(&mut self, group: &TlsGroup, properties: &CStr, implementation: &'static [Dispatch]) {
+    fn add(
+        &mut self,
+        group: &kex::TlsGroup,
+        properties: &CStr,
+        implementation: &'static [Dispatch],
+    ) {
         let names = self.keep(format!("{}:{}", group.name, group.oid()));
         let properties = self.keep(properties.to_string_lossy().into_owned());
         let description = self.keep(group.description.to_owned());
@@ -211,7 +217,7 @@ unsafe extern "C" fn get_capabilities(
         // SAFETY: libcrypto hands back our context, and the capability's name.
         let (provider, capability) =
             unsafe { (Provider::from_context(context), CStr::from_ptr(capability)) };
-        if !capability.to_bytes().eq_ignore_ascii_case(tls::GROUP_CAPABILITY.to_bytes()) {
+        if !capability.to_bytes().eq_ignore_ascii_case(TlsGroup::CAPABILITY.to_bytes()) {
             return 1;
         }
         let Some(callback) = callback else { return 0 };
