@@ -1,6 +1,9 @@
 /* Threads that make and use keys at once, and children that are forked meanwhile: no public key twice, nobody hangs.
+ * The threads are outside of libcrypto at that moment: it takes locks of its own (of engines, of application data) for every key, and
+ * who is forked while a thread holds one waits for ever. The module's thread, if there is one, goes on.
  * Usage: concurrency GROUP CHILDREN KEYS, KEYS for each child, or in all if there are no children; the configuration is OPENSSL_CONF's.
  * Prints how many keys there were. */
+#define _GNU_SOURCE
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <pthread.h>
@@ -48,6 +51,8 @@ static const char *group = "sntrup761";
 static mark *all;
 static atomic_size_t count;
 static atomic_bool done;
+/* Shared by who is in libcrypto; held alone by who forks. */
+static pthread_rwlock_t gate;
 
 /* A key, used once if asked; its mark is the end of its public half, which is random. */
 static mark make(int use)
@@ -85,8 +90,12 @@ static void note(mark made)
 static void *work(void *unused)
 {
     (void)unused;
-    for (size_t i = 0; !atomic_load(&done) && atomic_load(&count) < MOST / 2; i++)
-        note(make(i % 16 == 0));
+    for (size_t i = 0; !atomic_load(&done) && atomic_load(&count) < MOST / 2; i++) {
+        pthread_rwlock_rdlock(&gate);
+        mark made = make(i % 16 == 0);
+        pthread_rwlock_unlock(&gate);
+        note(made);
+    }
     return NULL;
 }
 
@@ -115,11 +124,16 @@ int main(int argc, char **argv)
     CHECK(all != NULL);
     note(make(1));
     pthread_t threads[THREADS];
+    pthread_rwlockattr_t fair;
+    CHECK(pthread_rwlockattr_init(&fair) == 0);
+    CHECK(pthread_rwlockattr_setkind_np(&fair, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) == 0);
+    CHECK(pthread_rwlock_init(&gate, &fair) == 0);
     for (int i = 0; i < THREADS; i++)
         CHECK(pthread_create(&threads[i], NULL, work, NULL) == 0);
     for (long i = 0; i < children; i++) {
         int ends[2], status;
         CHECK(pipe(ends) == 0);
+        pthread_rwlock_wrlock(&gate);
         pid_t process = fork();
         CHECK(process >= 0);
         if (process == 0) {
@@ -127,6 +141,7 @@ int main(int argc, char **argv)
             alarm(60);
             child(ends[1], keys);
         }
+        pthread_rwlock_unlock(&gate);
         close(ends[1]);
         FILE *from = fdopen(ends[0], "rb");
         mark made;
