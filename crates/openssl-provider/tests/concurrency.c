@@ -1,4 +1,5 @@
-/* Threads that make and use keys at once, and children that are forked meanwhile: no public key twice, nobody hangs.
+/* Threads that make and use keys at once, and children that are forked meanwhile, some of which are killed at work: no public
+ * key twice, nobody hangs.
  * The threads are outside of libcrypto at that moment: it takes locks of its own (of engines, of application data) for every key, and
  * who is forked while a thread holds one waits for ever. The module's thread, if there is one, goes on.
  * Usage: concurrency GROUP CHILDREN KEYS, KEYS for each child, or in all if there are no children; the configuration is OPENSSL_CONF's.
@@ -7,6 +8,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,13 +148,18 @@ int main(int argc, char **argv)
         FILE *from = fdopen(ends[0], "rb");
         mark made;
         long received = 0;
+        int is_killed = i % 4 == 3;
         while (fread(made.bytes, MARK, 1, from) == 1) {
             note(made);
-            received++;
+            if (++received == keys / 2 && is_killed)
+                CHECK(kill(process, SIGKILL) == 0);
         }
         fclose(from);
         CHECK(waitpid(process, &status, 0) == process);
-        CHECK(status == 0 && received == keys);
+        if (is_killed)
+            CHECK(received >= keys / 2 && (status == 0 || WTERMSIG(status) == SIGKILL));
+        else
+            CHECK(status == 0 && received == keys);
     }
     while (atomic_load(&count) < (size_t)keys)
         usleep(1000);
