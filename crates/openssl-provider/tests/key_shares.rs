@@ -121,8 +121,9 @@ impl Proxy<'_> {
     }
 }
 
-/// How the provider makes keys: as it does by itself, and with a thread that makes them ahead of time.
-const SETTINGS: [&str; 2] = ["", "refill = background"];
+/// How the provider makes keys (as it does by itself, and with a thread that makes them ahead of time), and how many connections a proxy
+/// then makes.
+const CONNECTIONS: [(&str, u64); 2] = [("", 100_000), ("refill = background", 10_000)];
 
 /// nginx, with settings of the provider.
 fn nginx(settings: &str, connections: u64) {
@@ -151,13 +152,13 @@ fn named(program: &str, settings: &str) -> String {
 
 #[test]
 fn nginx_offers_no_key_share_twice() {
-    for (settings, by_default) in SETTINGS.into_iter().zip([100_000, 20_000]) {
+    for (settings, by_default) in CONNECTIONS {
         nginx(settings, connections(by_default));
     }
 }
 
 /// Apache with a module for processes and settings of the provider; groups by OpenSSL's configuration, as mod_ssl has no directive for proxies.
-fn apache(mpm: &str, offered: &str, settings: &str) {
+fn apache(mpm: &str, offered: &str, settings: &str, by_default: u64) {
     const MODULES: &str = "/usr/lib/apache2/modules";
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(scene) = Scene::new(&[("apache2", "apache2-bin")]) else { return };
@@ -183,15 +184,19 @@ fn apache(mpm: &str, offered: &str, settings: &str) {
     let server = scene.stage.start("apache2", &mut command, |_| accepts(port)).unwrap();
     let (name, groups) = (named(&format!("Apache, {mpm}"), settings), [group(offered)]);
     Proxy { name: &name, scene: &scene, server, port, reload: Signal::USR1, groups: &groups }
-        .check(&recorder, connections(10_000));
+        .check(&recorder, connections(by_default));
 }
 
 #[test]
 fn apache_prefork_offers_no_key_share_twice() {
-    SETTINGS.iter().for_each(|settings| apache("prefork", "sntrup761", settings));
+    for (settings, by_default) in CONNECTIONS {
+        apache("prefork", "sntrup761", settings, by_default);
+    }
 }
 
 #[test]
 fn apache_event_offers_no_key_share_twice() {
-    SETTINGS.iter().for_each(|settings| apache("event", "X25519SNTRUP761", settings));
+    for (settings, by_default) in CONNECTIONS {
+        apache("event", "X25519SNTRUP761", settings, by_default);
+    }
 }
