@@ -3,8 +3,16 @@
 //! A child of fork has a copy of all its parent's memory, and what is there must serve one of them only: keys, and the state of random
 //! generators. A process's number does not tell, since numbers come again, and `pthread_atfork` does not hear of a bare `clone`.
 //! A page marked `MADV_WIPEONFORK` is zero in the child, however that was made.
+//!
+//! On that stand [`PerProcess`], for what each process must have of its own, and [`Companion`], a thread that each process has of its own.
+
+mod companion;
+mod per_process;
 
 use core::num::NonZeroU64;
+
+pub use companion::{Companion, Control, NoThread};
+pub use per_process::{PerProcess, Process};
 
 /// A number that differs between a process and what it was forked from: whoever keeps something that only one process may use keeps
 /// this number with it, and compares. `None` where the kernel cannot tell: keep nothing.

@@ -7,10 +7,10 @@ use kex::{Backend, Error, Kem, KeyPair, Storable};
 
 use crate::arena::{Arena, OnFork};
 use crate::kind::KeyPairs;
-use crate::per_process::Process;
 use crate::pool::Pool;
 use crate::shelf::{Bit, Set, Slots, erase};
 use crate::statistics::Counter;
+use fork::Process;
 
 /// Memory for keys in use. Children of fork keep their copies: one may go on with a handshake that its parent began.
 pub(crate) struct Hand {

@@ -9,7 +9,6 @@ mod clock;
 mod growth;
 mod hand;
 mod kind;
-mod per_process;
 mod pool;
 mod pools;
 mod refiller;

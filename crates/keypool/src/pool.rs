@@ -9,11 +9,11 @@ use crate::clock::Time;
 use crate::growth::Growth;
 use crate::hand::Hand;
 use crate::kind::Kind;
-use crate::per_process::{PerProcess, Process};
 use crate::refiller::{Member, Refiller, Tended};
 use crate::settings::{Batch, Refill, Settings};
 use crate::statistics::{Counted, Counter, Counts};
 use crate::store::Store;
+use fork::{PerProcess, Process};
 
 /// Of one kind of item, as many as there is demand for.
 pub struct Pool<K: Kind> {

@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::PermissionsExt;
 
 use crate::kind::Purpose;
-use crate::per_process::{PerProcess, Process};
+use fork::{PerProcess, Process};
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use crate::arena::{Arena, OnFork};
 use crate::clock::Time;
 use crate::growth::Growth;
-use crate::per_process::Process;
 use crate::shelf::Shelf;
 use crate::statistics::{Counted, Counter};
+use fork::Process;
 
 /// What one process has of a pool.
 pub(crate) struct Store<M> {

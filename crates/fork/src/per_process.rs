@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// Something of which each process has its own. What a child of fork inherits, it neither uses nor frees: threads that it does not
 /// have may have been in the middle of a change.
-pub(crate) struct PerProcess<T>(AtomicPtr<Entry<T>>);
+pub struct PerProcess<T>(AtomicPtr<Entry<T>>);
 
 struct Entry<T> {
     process: Process,
@@ -13,37 +13,45 @@ struct Entry<T> {
 
 /// What tells a process from those that it was forked from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Process {
-    /// Its `fork::generation`.
+pub enum Process {
+    /// Its [`generation`](crate::generation).
     Known(NonZeroU64),
     /// A process whose kernel does not tell, which must not keep anything secret; its number.
     Unknown(u32),
 }
 
 impl Process {
+    /// The one that this is.
     #[inline]
-    pub(crate) fn current() -> Self {
-        match fork::generation() {
+    pub fn current() -> Self {
+        match crate::generation() {
             Some(generation) => Process::Known(generation),
             None => Process::Unknown(std::process::id()),
         }
     }
 }
 
+impl<T> Default for PerProcess<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> PerProcess<T> {
-    pub(crate) const fn new() -> Self {
+    /// Nobody has one yet.
+    pub const fn new() -> Self {
         PerProcess(AtomicPtr::new(ptr::null_mut()))
     }
 
     /// This process's, if it has one.
     #[inline]
-    pub(crate) fn get(&self, process: Process) -> Option<&T> {
+    pub fn get(&self, process: Process) -> Option<&T> {
         self.latest().filter(|entry| entry.process == process).map(|entry| &entry.value)
     }
 
     /// This process's. `make` makes one, told what a process before left; it may be called although another thread's is used then.
     #[inline]
-    pub(crate) fn get_or_make(&self, process: Process, make: impl FnOnce(Option<&T>) -> T) -> &T {
+    pub fn get_or_make(&self, process: Process, make: impl FnOnce(Option<&T>) -> T) -> &T {
         self.get(process).unwrap_or_else(|| self.make(process, make))
     }
 

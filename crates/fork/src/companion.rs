@@ -1,0 +1,197 @@
+//! A thread that goes with a process.
+
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use core::time::Duration;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle, Thread};
+
+use crate::{PerProcess, Process};
+
+/// A thread that works beside others, started when it is first needed; each process has its own, and no process lives for its sake.
+pub struct Companion {
+    name: &'static str,
+    worker: PerProcess<Worker>,
+}
+
+const STACK_BYTES: usize = 256 * 1024;
+
+/// The thread of one process.
+struct Worker {
+    /// [`NEW`] to [`REFUSED`].
+    state: AtomicU8,
+    control: Arc<Control>,
+    thread: OnceLock<Thread>,
+    /// For whoever waits for its end.
+    handle: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Nobody has started it.
+const NEW: u8 = 0;
+/// Some thread is about to.
+const STARTING: u8 = 1;
+/// It can be woken.
+const RUNNING: u8 = 2;
+/// It could not be started.
+const REFUSED: u8 = 3;
+
+/// What the thread itself has of a [`Companion`].
+#[derive(Default)]
+pub struct Control {
+    stop: AtomicBool,
+    /// The thread sleeps until it is woken.
+    asleep: AtomicBool,
+}
+
+/// There is no thread, and will not be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoThread;
+
+impl Control {
+    /// Whether the thread is to end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// Waits so long, or until the thread is woken.
+    pub fn nap(&self, time: Duration) {
+        thread::park_timeout(time);
+    }
+
+    /// Waits until the thread is woken or nudged, and for `most` at most.
+    pub fn sleep(&self, most: Option<Duration>) {
+        self.asleep.store(true, Ordering::Relaxed);
+        match most {
+            Some(time) => thread::park_timeout(time),
+            None => thread::park(),
+        }
+        self.asleep.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Companion {
+    /// No thread yet; its name, of at most 15 bytes, is for those who look at processes.
+    pub const fn new(name: &'static str) -> Self {
+        Companion { name, worker: PerProcess::new() }
+    }
+
+    /// Wakes the thread if it is in [`Control::sleep`]. Costs nothing if it is not.
+    #[inline]
+    pub fn nudge(&self, process: Process) {
+        if let Some(worker) = self.worker.get(process)
+            && worker.control.asleep.load(Ordering::Relaxed)
+        {
+            worker.wake();
+        }
+    }
+
+    /// Wakes the thread; starts it if this process has none, to do what `work` gives.
+    ///
+    /// # Errors
+    /// The system would not start it, now or before.
+    #[cold]
+    pub fn wake<W: FnOnce(&Control) + Send + 'static>(
+        &self,
+        process: Process,
+        work: impl FnOnce() -> W,
+    ) -> Result<(), NoThread> {
+        let worker = self.worker.get_or_make(process, |_| Worker {
+            state: AtomicU8::new(NEW),
+            control: Arc::default(),
+            thread: OnceLock::new(),
+            handle: Mutex::new(None),
+        });
+        let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+        if worker.state.compare_exchange(NEW, STARTING, acquire, relaxed).is_ok() {
+            let (control, work) = (worker.control.clone(), work());
+            let state = match spawn(self.name, move || work(&control)) {
+                Ok(handle) => {
+                    worker.thread.get_or_init(|| handle.thread().clone());
+                    *worker.handle() = Some(handle);
+                    RUNNING
+                }
+                Err(_) => REFUSED,
+            };
+            worker.state.store(state, Ordering::Release);
+        }
+        if worker.state.load(Ordering::Relaxed) == REFUSED {
+            return Err(NoThread);
+        }
+        worker.wake();
+        Ok(())
+    }
+
+    /// Ends this process's thread, and waits for its end.
+    pub fn stop(&self) {
+        let Some(worker) = self.worker.get(Process::current()) else { return };
+        worker.control.stop.store(true, Ordering::Release);
+        worker.wake();
+        let handle = worker.handle().take();
+        // A thread that panicked has ended, too.
+        drop(handle.map(JoinHandle::join));
+    }
+}
+
+impl Worker {
+    fn wake(&self) {
+        if self.state.load(Ordering::Acquire) == RUNNING
+            && let Some(thread) = self.thread.get()
+        {
+            thread.unpark();
+        }
+    }
+
+    fn handle(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.handle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Starts a thread that no signal of the application is delivered to.
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    // SAFETY: all-zero is a valid set of signals, which is then filled; the old mask is restored.
+    unsafe {
+        let (mut all, mut old) = (core::mem::zeroed(), core::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+        let thread =
+            thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(work);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, ptr::null_mut());
+        thread
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn works_when_woken_and_ends_when_stopped() {
+        let companion = Companion::new("test");
+        let process = Process::current();
+        let (sender, receiver) = mpsc::channel();
+        let work = || {
+            let sender = sender.clone();
+            move |control: &Control| {
+                while !control.is_stopped() {
+                    sender.send(()).unwrap();
+                    control.sleep(None);
+                }
+            }
+        };
+        // Nobody to nudge, and nobody to stop.
+        companion.nudge(process);
+        companion.stop();
+        assert!(receiver.try_recv().is_err());
+        for _ in 0..3 {
+            companion.wake(process, work).unwrap();
+            receiver.recv().unwrap();
+        }
+        companion.stop();
+        drop(sender);
+        while receiver.try_recv().is_ok() {}
+        assert_eq!(receiver.try_recv(), Err(mpsc::TryRecvError::Disconnected));
+    }
+}
