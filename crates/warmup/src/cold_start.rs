@@ -1,0 +1,111 @@
+use core::fmt;
+use core::hint::black_box;
+use std::time::{Duration, Instant};
+
+use fork::{PerProcess, Process};
+use lanes::Backend;
+
+use crate::touch::work;
+
+/// How long some microseconds of vector work take when the units have been in use, and when they have not.
+#[derive(Clone, Copy, Debug)]
+pub struct ColdStart {
+    /// Right after such work.
+    pub warm: Duration,
+    /// After a time without.
+    pub cold: Duration,
+}
+
+/// Longer than the time after which units sleep.
+const REST: Duration = Duration::from_micros(1500);
+/// Of the median, among them some that something else interrupted.
+const SAMPLES: usize = 9;
+/// Rounds of work: a few microseconds, less than the time that units take to wake up.
+const ROUNDS: usize = 2000;
+/// From this ratio on, in percent, there is a penalty: the units are several times slower, noise is not.
+const PENALTY_PERCENT: u128 = 150;
+
+impl ColdStart {
+    /// Measures it, the first time; takes some 15 milliseconds. Who was forked from a process that did so knows, too.
+    pub fn of(backend: Backend) -> &'static ColdStart {
+        // No lock: a child might find one taken by a thread that it does not have.
+        static MEASURED: PerProcess<ColdStart> = PerProcess::new();
+        let measure = |known: Option<&ColdStart>| {
+            known.copied().unwrap_or_else(|| ColdStart::measure(backend))
+        };
+        MEASURED.get_or_make(Process::current(), measure)
+    }
+
+    /// Whether units that have rested are slow.
+    pub fn has_penalty(&self) -> bool {
+        self.cold.as_nanos() * 100 > self.warm.as_nanos() * PENALTY_PERCENT
+    }
+
+    fn measure(backend: Backend) -> ColdStart {
+        let timed = || {
+            let started = Instant::now();
+            work(backend, ROUNDS);
+            started.elapsed()
+        };
+        let (mut warm, mut cold) = ([Duration::ZERO; SAMPLES], [Duration::ZERO; SAMPLES]);
+        for i in 0..SAMPLES {
+            rest();
+            cold[i] = timed();
+            warm[i] = timed();
+        }
+        ColdStart { warm: median(warm), cold: median(cold) }
+    }
+}
+
+impl fmt::Display for ColdStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = |time: Duration| time.as_nanos() as f64 / 1000.0;
+        write!(
+            f,
+            "{:.1} µs of work take {:.1} µs after a rest",
+            micros(self.warm),
+            micros(self.cold)
+        )
+    }
+}
+
+/// Keeps the processor busy, but not its vector units: another thread might use them while this one slept.
+fn rest() {
+    let started = Instant::now();
+    let mut x = 1u64;
+    while started.elapsed() < REST {
+        for _ in 0..100 {
+            x = black_box(x.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        }
+    }
+}
+
+fn median(mut times: [Duration; SAMPLES]) -> Duration {
+    times.sort_unstable();
+    times[SAMPLES / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_a_penalty_from_noise() {
+        let cold_start = |warm, cold| ColdStart {
+            warm: Duration::from_nanos(warm),
+            cold: Duration::from_nanos(cold),
+        };
+        assert!(!cold_start(4000, 4400).has_penalty());
+        assert!(!cold_start(4000, 6000).has_penalty());
+        assert!(cold_start(4000, 14_000).has_penalty());
+    }
+
+    #[test]
+    fn work_takes_time() {
+        for backend in Backend::available() {
+            let measured = ColdStart::measure(backend);
+            assert!(measured.warm > Duration::from_nanos(100), "{}: {measured}", backend.name());
+            assert!(measured.cold > Duration::from_nanos(100), "{}: {measured}", backend.name());
+        }
+    }
+}

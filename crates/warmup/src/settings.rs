@@ -1,0 +1,62 @@
+use core::time::Duration;
+
+/// When the vector units are kept awake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether at all.
+    pub mode: Mode,
+    /// Under which load.
+    pub load: Load,
+}
+
+/// Whether the vector units are kept awake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Never.
+    Off,
+    /// Under medium load.
+    On,
+    /// Under medium load, on a processor whose units are slow after a rest: that is measured when there first is such a load.
+    Auto,
+}
+
+/// Medium load: handshakes a second of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// The least.
+    pub from: u32,
+    /// Less than so many: more keep the units awake by themselves.
+    pub below: u32,
+}
+
+impl Load {
+    /// Whether so many handshakes in this time are such a load.
+    pub(crate) fn has(&self, handshakes: u64, time: Duration) -> bool {
+        let in_time = |rate: u32| f64::from(rate) * time.as_secs_f64();
+        let handshakes = handshakes as f64;
+        in_time(self.from) <= handshakes && handshakes < in_time(self.below)
+    }
+}
+
+impl Default for Settings {
+    /// ENG25519's thresholds of 60,000 and 120,000 handshakes a minute: the latter is one every half millisecond.
+    fn default() -> Self {
+        Settings { mode: Mode::Auto, load: Load { from: 1000, below: 2000 } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medium_is_between() {
+        let load = Settings::default().load;
+        for (handshakes, milliseconds, medium) in
+            [(64, 64, true), (64, 65, false), (64, 33, true), (64, 32, false), (0, 1000, false)]
+        {
+            let time = Duration::from_millis(milliseconds);
+            assert_eq!(load.has(handshakes, time), medium, "{handshakes} in {time:?}");
+        }
+    }
+}
