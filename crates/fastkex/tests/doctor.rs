@@ -63,6 +63,7 @@ fn all_is_well_where_it_is() {
             "OpenSSL",
             "module",
             "handshake",
+            "processor",
             "configuration",
             "provider",
             "other providers",

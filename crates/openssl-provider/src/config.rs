@@ -9,6 +9,7 @@ use kex::{Backend, BackendError, TLS_GROUPS};
 use keypool::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
 use openssl_abi::{Core, names};
 use openssl_conf::{Config as ConfigFile, Interpretation, Release};
+use warmup::{Load, Mode};
 
 use crate::host;
 
@@ -24,8 +25,12 @@ const REFILL: &str = "refill";
 const MAX_AGE: &str = "max_age";
 /// Whether others may read the counts.
 const STATISTICS: &str = "statistics";
+/// Whether vector units are kept awake.
+const WARM_UP: &str = "warmup";
+/// Under how many handshakes a second.
+const WARM_UP_LOAD: &str = "warmup_load";
 /// The keys that are known as they are.
-const KEYS: [&str; 6] = [BACKEND, POOL, BATCH, REFILL, MAX_AGE, STATISTICS];
+const KEYS: [&str; 8] = [BACKEND, POOL, BATCH, REFILL, MAX_AGE, STATISTICS, WARM_UP, WARM_UP_LOAD];
 /// What the keys that set code points begin with; a group's name follows.
 const CODE_POINTS: &str = "code_points.";
 /// The environment variable that chooses an instruction set, for tests.
@@ -42,6 +47,7 @@ pub(crate) struct Config {
     /// In the order of [`TLS_GROUPS`].
     pub(crate) code_points: Vec<u16>,
     pub(crate) pools: Settings,
+    pub(crate) warm_up: warmup::Settings,
 }
 
 /// Why the configuration was refused.
@@ -114,7 +120,8 @@ impl Config {
             }
             code_points.push(code_point);
         }
-        Ok(Config { backend, code_points, pools: pools(&value)? })
+        let (pools, warm_up) = (pools(&value)?, warm_up(&value)?);
+        Ok(Config { backend, code_points, pools, warm_up })
     }
 }
 
@@ -136,6 +143,16 @@ fn pools(value: &dyn Fn(&str) -> Option<String>) -> Result<Settings, ConfigError
             },
         )?,
         statistics: setting(value, STATISTICS, default.statistics, "on or off", on_or_off)?,
+    })
+}
+
+/// When vector units are kept awake.
+fn warm_up(value: &dyn Fn(&str) -> Option<String>) -> Result<warmup::Settings, ConfigError> {
+    let default = warmup::Settings::default();
+    let load_expected = "handshakes a second, from and below, as in 1000-2000";
+    Ok(warmup::Settings {
+        mode: setting(value, WARM_UP, default.mode, "off, on or auto", mode)?,
+        load: setting(value, WARM_UP_LOAD, default.load, load_expected, load)?,
     })
 }
 
@@ -174,6 +191,21 @@ fn refill(text: &str) -> Option<Refill> {
         "background" => Some(Refill::Background),
         _ => None,
     }
+}
+
+fn mode(text: &str) -> Option<Mode> {
+    match text {
+        "off" => Some(Mode::Off),
+        "on" => Some(Mode::On),
+        "auto" => Some(Mode::Auto),
+        _ => None,
+    }
+}
+
+fn load(text: &str) -> Option<Load> {
+    let (from, below) = text.split_once('-')?;
+    let load = Load { from: from.parse().ok()?, below: below.parse().ok()? };
+    (load.from < load.below).then_some(load)
 }
 
 fn code_point(text: &str) -> Option<u16> {
@@ -271,6 +303,33 @@ mod tests {
             (STATISTICS, "1", "fastkex: statistics = 1: expected on or off"),
         ] {
             assert_eq!(pools_of(key, text), Err(message.to_owned()));
+        }
+    }
+
+    #[test]
+    fn vector_units_are_kept_awake_as_it_is_told() {
+        let of = |key: &'static str, text: &str| {
+            let value = |asked: &str| (asked == key).then(|| text.to_owned());
+            warm_up(&value).map_err(|error| error.to_string())
+        };
+        let default = warmup::Settings::default();
+        let load = Load { from: 0, below: 50 };
+        for (key, text, settings) in [
+            ("other", "on", default),
+            (WARM_UP, "auto", default),
+            (WARM_UP, "on", warmup::Settings { mode: Mode::On, ..default }),
+            (WARM_UP, "off", warmup::Settings { mode: Mode::Off, ..default }),
+            (WARM_UP_LOAD, "0-50", warmup::Settings { load, ..default }),
+        ] {
+            assert_eq!(of(key, text), Ok(settings), "{key} = {text}");
+        }
+        let message = "fastkex: warmup = yes: expected off, on or auto";
+        assert_eq!(of(WARM_UP, "yes"), Err(message.to_owned()));
+        for text in ["", "5", "5-5", "9-5", "-5", "5-", "1-2-3", "a-b"] {
+            let message = format!(
+                "fastkex: warmup_load = {text}: expected handshakes a second, from and below, as in 1000-2000"
+            );
+            assert_eq!(of(WARM_UP_LOAD, text), Err(message));
         }
     }
 

@@ -112,6 +112,8 @@ impl<K: TlsKem> KeyManagement<K> {
                 let generation = &*generation.cast::<Generation>();
                 (&*generation.provider, generation.selection)
             };
+            // Either side of a handshake does this once.
+            provider.warm_up.handshake();
             if !selects(selection, selection::KEYPAIR) {
                 return Key::<K>::new(provider, None).into_raw();
             }

@@ -9,6 +9,7 @@ use openssl_abi::{
     Algorithm, Callback, Core, Dispatch, Param, ParamType, Params, TlsGroup, guard, names,
     operation,
 };
+use warmup::WarmUp;
 
 use crate::config::{Config, ConfigError};
 use crate::decoder::Decoder;
@@ -41,6 +42,7 @@ pub(crate) struct Provider {
     /// In the order of the table of groups.
     pub(crate) code_points: Vec<u16>,
     pub(crate) pools: GroupPools,
+    pub(crate) warm_up: WarmUp,
     key_management: Table,
     key_encapsulation: Table,
     encoders: Table,
@@ -107,12 +109,13 @@ impl Provider {
     ];
 
     pub(crate) fn new(core: Core) -> Result<Provider, ConfigError> {
-        let Config { backend, code_points, pools } = Config::read(&core)?;
+        let Config { backend, code_points, pools, warm_up } = Config::read(&core)?;
         let mut provider = Provider {
             core,
             backend,
             code_points,
             pools: GroupPools::new(backend, pools),
+            warm_up: WarmUp::new(backend, warm_up),
             key_management: Table::default(),
             key_encapsulation: Table::default(),
             encoders: Table::default(),

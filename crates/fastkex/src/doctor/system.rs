@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use kex::TLS_GROUPS;
+use lanes::Backend;
 use openssl_conf::{Config, Interpretation, ModuleKind, Provider, Release};
 use openssl_runtime::{
     Certificate, InMemoryHandshake, KeyType, Libraries, LibraryContext, SslContext,
 };
+use warmup::ColdStart;
 
 use super::finding::Finding;
 use crate::module;
@@ -40,6 +42,7 @@ pub(super) fn examine(asked_for: Option<&Path>, findings: &mut Vec<Finding>) -> 
         format!("{} at {}", libraries.version_text(), libraries.libssl_path().display()),
     ));
     let module = examine_module(asked_for, &libraries, findings);
+    examine_processor(findings);
 
     let mut examined = Examined {
         release: release(&libraries),
@@ -52,6 +55,17 @@ pub(super) fn examine(asked_for: Option<&Path>, findings: &mut Vec<Finding>) -> 
     };
     examine_configuration(&mut examined, findings);
     Some(examined)
+}
+
+/// What the processor has for us.
+fn examine_processor(findings: &mut Vec<Finding>) {
+    let backend = Backend::best();
+    let cold_start = ColdStart::of(backend);
+    let warm_up = if cold_start.has_penalty() { "needed" } else { "not needed" };
+    findings.push(Finding::ok(
+        "processor",
+        format!("{}; vector units: {cold_start}, warm-up {warm_up}", backend.name()),
+    ));
 }
 
 /// Loads the module and shakes hands in every group.
