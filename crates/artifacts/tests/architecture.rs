@@ -11,6 +11,7 @@ const LEVELS: [(&str, u8); 21] = [
     ("artifacts", 0),
     ("cli", 1),
     ("constant-time", 5),
+    ("curve25519", 2),
     ("fork", 1),
     ("lanes", 1),
     ("openssl-abi", 1),

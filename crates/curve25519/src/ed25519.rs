@@ -1,0 +1,206 @@
+//! Ed25519 (RFC 8032): pure, without context.
+//!
+//! # What is a valid signature
+//! [`verify`] gives OpenSSL's verdict for every input. S must be below L. The point A of the public key may have any order, its y
+//! may be p or more, and a sign bit beside x = 0 is ignored; a key that is no point verifies nothing. R is not decoded: the
+//! encoding of S B - k A must be its bytes (no cofactor), so a non-canonical R is never valid. k is the hash of R and A as they
+//! were sent.
+//!
+//! [`verify_strict`] refuses, besides, keys and R of small order, with which one signature can be valid for several messages.
+
+use lanes::Backend;
+use rand_core::TryCryptoRng;
+use sha2::{Digest, Sha512};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::edwards::Point;
+use crate::error::Error;
+use crate::field::{BYTES, Fe, invert_all};
+use crate::scalar::{self, Words};
+
+/// Bytes of the seed that a signing key is made of.
+pub const SEED_BYTES: usize = BYTES;
+/// Bytes of a public key.
+pub const PUBLIC_KEY_BYTES: usize = BYTES;
+/// Bytes of a signature.
+pub const SIGNATURE_BYTES: usize = 2 * BYTES;
+
+const DIGEST_BYTES: usize = 64;
+
+/// A signing key: the seed, what it expands to, and the public key.
+#[derive(Clone, ZeroizeOnDrop)]
+pub struct SigningKey {
+    seed: [u8; SEED_BYTES],
+    /// Clamped, not reduced.
+    scalar: Words,
+    /// What nonces are made of.
+    prefix: [u8; BYTES],
+    #[zeroize(skip)]
+    public: VerifyingKey,
+}
+
+/// A public key, as it was sent. Whether it is a point shows when it verifies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VerifyingKey(pub [u8; PUBLIC_KEY_BYTES]);
+
+impl SigningKey {
+    /// The key of a seed.
+    pub fn from_seed(backend: Backend, seed: &[u8; SEED_BYTES]) -> Self {
+        let mut key = Self::expand(seed);
+        key.public = VerifyingKey(multiple_of_base(backend, &key.scalar));
+        key
+    }
+
+    /// Without the public key.
+    fn expand(seed: &[u8; SEED_BYTES]) -> Self {
+        let digest = hash(&[seed]);
+        let (low, high) = digest.split_at(BYTES);
+        let scalar = Zeroizing::new(scalar::clamp(low.first_chunk().unwrap()));
+        let mut prefix = [0; BYTES];
+        prefix.copy_from_slice(high);
+        SigningKey {
+            seed: *seed,
+            scalar: scalar::read(&scalar),
+            prefix,
+            public: VerifyingKey([0; PUBLIC_KEY_BYTES]),
+        }
+    }
+
+    /// The seed.
+    pub fn seed(&self) -> &[u8; SEED_BYTES] {
+        &self.seed
+    }
+
+    /// The public key.
+    pub fn verifying_key(&self) -> &VerifyingKey {
+        &self.public
+    }
+}
+
+/// `count` keys, together cheaper than one by one. Each takes 32 bytes from `random`, in turn.
+///
+/// # Errors
+/// The random source failed.
+pub fn generate_batch<R: TryCryptoRng + ?Sized>(
+    backend: Backend,
+    random: &mut R,
+    count: usize,
+) -> Result<Vec<SigningKey>, Error> {
+    let mut keys = Vec::with_capacity(count);
+    let mut seed = Zeroizing::new([0; SEED_BYTES]);
+    for _ in 0..count {
+        random.try_fill_bytes(&mut *seed).map_err(|_| Error::RandomSource)?;
+        keys.push(SigningKey::expand(&seed));
+    }
+    let scalars = Zeroizing::new(keys.iter().map(|key| key.scalar).collect::<Vec<_>>());
+    for (key, public) in keys.iter_mut().zip(multiples_of_base(backend, &scalars)) {
+        key.public = VerifyingKey(public);
+    }
+    Ok(keys)
+}
+
+/// Signs a message. The same message gives the same signature.
+pub fn sign(backend: Backend, key: &SigningKey, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
+    let nonce = Zeroizing::new(scalar::reduce(&hash(&[&key.prefix, message])));
+    let r = multiple_of_base(backend, &nonce);
+    let challenge = scalar::reduce(&hash(&[&r, &key.public.0, message]));
+    let s = scalar::mul_add(&key.scalar, &challenge, &nonce);
+    let mut signature = [0; SIGNATURE_BYTES];
+    signature[..BYTES].copy_from_slice(&r);
+    signature[BYTES..].copy_from_slice(&scalar::write(&s));
+    signature
+}
+
+/// Verifies a signature. It takes the time that the public inputs make it take.
+///
+/// # Errors
+/// The signature is not valid, or the key is no point.
+pub fn verify(
+    backend: Backend,
+    key: &VerifyingKey,
+    signature: &[u8; SIGNATURE_BYTES],
+    message: &[u8],
+) -> Result<(), Error> {
+    let a = Point::decode_vartime(&key.0).ok_or(Error::PublicKey)?;
+    verify_with(backend, key, &a, signature, message)
+}
+
+/// [`verify`], and neither the key nor R may have small order.
+///
+/// # Errors
+/// As [`verify`]; or the key or R has small order.
+pub fn verify_strict(
+    backend: Backend,
+    key: &VerifyingKey,
+    signature: &[u8; SIGNATURE_BYTES],
+    message: &[u8],
+) -> Result<(), Error> {
+    let a = Point::decode_vartime(&key.0).ok_or(Error::PublicKey)?;
+    if a.has_small_order_vartime() {
+        return Err(Error::PublicKey);
+    }
+    let (r, _) = halves(signature);
+    match Point::decode_vartime(r) {
+        Some(point) if !point.has_small_order_vartime() => {}
+        _ => return Err(Error::Signature),
+    }
+    verify_with(backend, key, &a, signature, message)
+}
+
+fn halves(signature: &[u8; SIGNATURE_BYTES]) -> (&[u8; BYTES], &[u8; BYTES]) {
+    let (r, s) = signature.split_at(BYTES);
+    (r.first_chunk().unwrap(), s.first_chunk().unwrap())
+}
+
+fn verify_with(
+    backend: Backend,
+    key: &VerifyingKey,
+    a: &Point,
+    signature: &[u8; SIGNATURE_BYTES],
+    message: &[u8],
+) -> Result<(), Error> {
+    let (r, s) = halves(signature);
+    let s = scalar::read(s);
+    if !scalar::is_reduced_vartime(&s) {
+        return Err(Error::Signature);
+    }
+    let challenge = scalar::reduce(&hash(&[r, &key.0, message]));
+    let point = double_multiple_vartime(backend, &challenge, &a.negated(), &s);
+    let expected = point.encode(point.z.invert());
+    if expected == *r { Ok(()) } else { Err(Error::Signature) }
+}
+
+/// SHA-512 of the concatenation of `parts`.
+fn hash(parts: &[&[u8]]) -> Zeroizing<[u8; DIGEST_BYTES]> {
+    let mut state = Sha512::new();
+    for part in parts {
+        state.update(part);
+    }
+    let mut digest = Zeroizing::new([0; DIGEST_BYTES]);
+    state.finalize_into((&mut *digest).into());
+    digest
+}
+
+/// `a * point + b * base`.
+fn double_multiple_vartime(_backend: Backend, a: &Words, point: &Point, b: &Words) -> Point {
+    Point::double_multiple_vartime(a, point, b)
+}
+
+fn multiple_of_base(backend: Backend, scalar: &Words) -> [u8; BYTES] {
+    multiples_of_base(backend, core::slice::from_ref(scalar))[0]
+}
+
+/// The encoded multiples of the base point.
+fn multiples_of_base(_backend: Backend, scalars: &[Words]) -> Vec<[u8; BYTES]> {
+    let mut points = Vec::with_capacity(scalars.len());
+    for scalar in scalars {
+        points.push(Point::multiple_of_base(&scalar::recode(scalar)));
+    }
+    let mut divisors: Vec<Fe> = points.iter().map(|point| point.z).collect();
+    invert_all(&mut divisors);
+    let encoded = points.iter().zip(&divisors).map(|(point, inverse)| point.encode(*inverse));
+    let encoded = encoded.collect();
+    points.zeroize();
+    divisors.zeroize();
+    encoded
+}
