@@ -21,6 +21,11 @@ struct Aligned([Table; TABLES]);
 #[allow(long_running_const_eval, reason = "it takes seconds, and ends")]
 static MULTIPLES: Aligned = Aligned(multiples());
 
+/// The tables.
+pub(crate) fn tables() -> &'static [Table; TABLES] {
+    &MULTIPLES.0
+}
+
 const fn multiples() -> [Table; TABLES] {
     const ALL: usize = TABLES * ENTRIES;
     let mut points = [Point::IDENTITY; ALL];

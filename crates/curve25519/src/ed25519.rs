@@ -16,6 +16,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::edwards::Point;
 use crate::error::Error;
 use crate::field::{BYTES, Fe, invert_all};
+use crate::multiples;
 use crate::scalar::{self, Words};
 
 /// Bytes of the seed that a signing key is made of.
@@ -191,11 +192,12 @@ fn multiple_of_base(backend: Backend, scalar: &Words) -> [u8; BYTES] {
 }
 
 /// The encoded multiples of the base point.
-fn multiples_of_base(_backend: Backend, scalars: &[Words]) -> Vec<[u8; BYTES]> {
-    let mut points = Vec::with_capacity(scalars.len());
+fn multiples_of_base(backend: Backend, scalars: &[Words]) -> Vec<[u8; BYTES]> {
+    let mut digits = Zeroizing::new(Vec::with_capacity(scalars.len()));
     for scalar in scalars {
-        points.push(Point::multiple_of_base(&scalar::recode(scalar)));
+        digits.push(*scalar::recode(scalar));
     }
+    let mut points = multiples::multiples_of_base(backend, &digits);
     let mut divisors: Vec<Fe> = points.iter().map(|point| point.z).collect();
     invert_all(&mut divisors);
     let encoded = points.iter().zip(&divisors).map(|(point, inverse)| point.encode(*inverse));

@@ -5,7 +5,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::base::{self, ENTRIES, TABLES};
 use crate::field::{BYTES, Fe};
-use crate::scalar::{self, Recoded, Words};
+use crate::scalar::{self, DIGITS, Recoded, Words};
 
 /// d = -121665 / 121666.
 pub(crate) const D: Fe = Fe::small(121_665).neg().mul(Fe::small(121_666).invert());
@@ -168,7 +168,7 @@ impl Point {
         let mut term = Zeroizing::new(Affine::default());
         for odd in [1, 0] {
             for table in 0..TABLES {
-                let digit = u64::from(digits[2 * table + odd]);
+                let digit = scalar::digit(digits, 2 * table + odd);
                 // All ones for digits below 8, which are negative.
                 let negative = (digit >> 3).wrapping_sub(1);
                 base::look_up(table, (digit ^ negative) % ENTRIES as u64, &mut term);
@@ -186,7 +186,7 @@ impl Point {
 
     /// `a * point + b * base`, for public scalars below L; T is not valid. The point may have any order.
     pub(crate) fn double_multiple_vartime(a: &Words, point: &Point, b: &Words) -> Point {
-        let (digits, b) = (scalar::recode_odd(&scalar::odd(a)), scalar::recode(b));
+        let (digits, b_digits) = (scalar::recode_odd(&scalar::odd(a)), scalar::recode(b));
         let double = point.double(true).prepared();
         let mut multiples = [point.prepared(); ENTRIES];
         let mut multiple = *point;
@@ -195,18 +195,15 @@ impl Point {
             *entry = multiple.prepared();
         }
         let mut sum = Point::IDENTITY;
-        let pairs = digits.iter().zip(b.iter());
-        for (&a, &b) in pairs.rev() {
+        for i in (0..DIGITS).rev() {
+            let a = scalar::digit(&digits, i) as usize;
+            let b = scalar::digit(&b_digits, i) as usize;
             for i in 0..4 {
                 sum = sum.double(i == 3);
             }
-            let term = if a < 8 {
-                multiples[usize::from(7 - a)].negated()
-            } else {
-                multiples[usize::from(a - 8)]
-            };
+            let term = if a < 8 { multiples[7 - a].negated() } else { multiples[a - 8] };
             sum = sum.add(&term);
-            let mut term = base::entry(0, usize::from(if b < 8 { 7 - b } else { b - 8 }));
+            let mut term = base::entry(0, if b < 8 { 7 - b } else { b - 8 });
             if b < 8 {
                 term.negate(u64::MAX);
             }

@@ -28,8 +28,10 @@ mod edwards;
 mod error;
 mod field;
 mod montgomery;
+mod multiples;
 mod scalar;
 mod self_check;
+mod vector;
 pub mod x25519;
 
 pub use error::Error;

@@ -175,8 +175,14 @@ pub(crate) fn clamp(bytes: &[u8; BYTES]) -> [u8; BYTES] {
 /// Digits of a [`Recoded`] scalar.
 pub(crate) const DIGITS: usize = 64;
 
-/// A scalar as digits of four bits: digit b stands for 2b - 15, so that none is zero.
-pub(crate) type Recoded = [u8; DIGITS];
+/// A scalar as digits of four bits, 16 in a word: digit b stands for 2b - 15, so that none is zero.
+pub(crate) type Recoded = Words;
+
+/// Digit number `i`, from the lowest on.
+#[inline(always)]
+pub(crate) fn digit(recoded: &Recoded, i: usize) -> u64 {
+    recoded[i / 16] >> (4 * (i % 16)) & 0xf
+}
 
 /// Recodes a scalar below 2^256 - L; what it is modulo L is kept. That suits multiples of the base point, not of points which may
 /// have another order.
@@ -196,17 +202,9 @@ pub(crate) fn recode(scalar: &Words) -> Zeroizing<Recoded> {
 ///
 /// For an odd number k, the digits of (k + 2^256 - 1) / 2 are those of k: sum over 16^i (2 b_i - 15) = 2 sum b_i 16^i - 2^256 + 1.
 pub(crate) fn recode_odd(odd: &Words) -> Zeroizing<Recoded> {
-    let mut digits = Zeroizing::new([0; DIGITS]);
-    for i in 0..DIGITS {
-        // Shifted by one, and 2^255, half of 2^256 - 1 without its lowest bit, added.
-        let at = 4 * i + 1;
-        let mut word = odd[at / 64] >> (at % 64);
-        if at % 64 > 60 {
-            word |= if at / 64 + 1 < WORDS { odd[at / 64 + 1] << (64 - at % 64) } else { 1 << 3 };
-        }
-        digits[i] = word as u8 & 0xf;
-    }
-    digits
+    // Half of 2^256 - 1, without its lowest bit, is 2^255; the number's lowest bit goes.
+    let [w0, w1, w2, w3] = *odd;
+    Zeroizing::new([w0 >> 1 | w1 << 63, w1 >> 1 | w2 << 63, w2 >> 1 | w3 << 63, w3 >> 1 | 1 << 63])
 }
 
 #[cfg(test)]
@@ -216,11 +214,12 @@ mod tests {
     /// The sum that digits stand for, modulo L.
     fn value(digits: &Recoded) -> Words {
         let mut value = [0; WORDS];
-        for &digit in digits.iter().rev() {
+        for i in (0..DIGITS).rev() {
+            let digit = digit(digits, i);
             for _ in 0..4 {
                 value = add(value, value);
             }
-            let magnitude = (2 * i32::from(digit) - 15).unsigned_abs().into();
+            let magnitude = (2 * digit).abs_diff(15);
             let term = [magnitude, 0, 0, 0];
             value = if digit < 8 { add(value, sub(ORDER, term).0) } else { add(value, term) };
         }

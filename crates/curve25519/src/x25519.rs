@@ -4,10 +4,10 @@ use lanes::Backend;
 use rand_core::TryCryptoRng;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::edwards::Point;
 use crate::error::Error;
 use crate::field::{BYTES, Fe, equal_mask, invert_all};
 use crate::montgomery::{Projective, ladder};
+use crate::multiples::multiples_of_base;
 use crate::scalar;
 
 /// Bytes of a secret key.
@@ -93,13 +93,13 @@ pub fn public_key(backend: Backend, secret: &SecretKey) -> PublicKey {
 }
 
 /// The public keys of secret ones, together cheaper than one by one.
-pub fn public_keys(_backend: Backend, secrets: &[SecretKey]) -> Vec<PublicKey> {
-    let mut points = Vec::with_capacity(secrets.len());
+pub fn public_keys(backend: Backend, secrets: &[SecretKey]) -> Vec<PublicKey> {
+    let mut digits = Zeroizing::new(Vec::with_capacity(secrets.len()));
     for secret in secrets {
         let scalar = Zeroizing::new(scalar::clamp(&secret.0));
-        let digits = scalar::recode(&Zeroizing::new(scalar::read(&scalar)));
-        points.push(Point::multiple_of_base(&digits));
+        digits.push(*scalar::recode(&Zeroizing::new(scalar::read(&scalar))));
     }
+    let mut points = multiples_of_base(backend, &digits);
     // u = (1 + y) / (1 - y) = (Z + Y) / (Z - Y).
     let mut divisors: Vec<Fe> = points.iter().map(|point| point.z.sub(point.y)).collect();
     invert_all(&mut divisors);

@@ -2,7 +2,7 @@ use core::fmt;
 
 #[cfg(target_arch = "x86_64")]
 use crate::{Avx2, Avx512};
-use crate::{Hardware, Portable};
+use crate::{FieldLanes, Hardware, Portable};
 
 /// Something to do on lanes that are chosen when the program runs.
 pub trait Dispatch {
@@ -11,6 +11,17 @@ pub trait Dispatch {
 
     /// Does it on the given lanes.
     fn on<L: Hardware>(self, lanes: L) -> Self::Output;
+}
+
+/// Something to do on field lanes, if the backend has them.
+pub trait FieldDispatch {
+    /// What it returns.
+    type Output;
+
+    /// Does it on the given lanes.
+    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) -> Self::Output;
+    /// Does it without lanes, which is faster than on lanes without instructions for them.
+    fn without(self) -> Self::Output;
 }
 
 /// One instruction set of this machine.
@@ -78,6 +89,16 @@ impl Backend {
             Backend::Avx2(lanes) => what.on(lanes),
             #[cfg(target_arch = "x86_64")]
             Backend::Avx512(lanes) => what.on(lanes),
+        }
+    }
+
+    /// Does `what` on this backend's field lanes, or without.
+    #[inline]
+    pub fn run_field<D: FieldDispatch>(self, what: D) -> D::Output {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512(lanes) => what.on(lanes),
+            _ => what.without(),
         }
     }
 }

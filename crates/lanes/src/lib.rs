@@ -21,6 +21,7 @@ mod bits;
 pub mod cipher;
 #[cfg(target_arch = "x86_64")]
 pub mod clock;
+mod field;
 mod hash;
 mod integers;
 #[cfg(all(feature = "memcheck", target_arch = "x86_64"))]
@@ -34,8 +35,9 @@ mod scalar;
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
-pub use backend::{Backend, BackendError, Dispatch};
+pub use backend::{Backend, BackendError, Dispatch, FieldDispatch};
 pub use bits::{BitLanes, Trits};
+pub use field::{FIELD_LANES, FieldLanes, Limb};
 pub use hash::{HashLanes, PairLanes, RoundLanes, U64Lanes};
 pub use integers::IntegerLanes;
 pub use modulus::Modulus;
@@ -67,10 +69,10 @@ pub trait Hardware: Lanes<Word = i16> + IntegerLanes + BitLanes + HashLanes {}
 
 impl<L: Lanes<Word = i16> + IntegerLanes + BitLanes + HashLanes> Hardware for L {}
 
-/// A computation written against [`Lanes`].
+/// A computation written against [`Lanes`] or [`FieldLanes`].
 ///
 /// Implementations mark `run` `#[inline(always)]`, so that it is compiled inside the boundary of [`Lanes::run`].
-pub trait Kernel<L: Lanes> {
+pub trait Kernel<L> {
     /// What the kernel returns.
     type Output;
 

@@ -14,6 +14,7 @@ macro_rules! avx512 {
 }
 
 mod bits;
+mod field;
 mod hash;
 mod integers;
 

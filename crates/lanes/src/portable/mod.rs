@@ -1,6 +1,7 @@
 //! Lanes of plain Rust: eight words, which compilers map to a 128-bit register where there is one.
 
 mod bits;
+mod field;
 mod hash;
 mod integers;
 

@@ -1,0 +1,38 @@
+//! Where multiples of points are computed: on lanes, or without.
+
+use lanes::{Backend, FieldDispatch, FieldLanes};
+
+use crate::edwards::Point;
+use crate::scalar::Recoded;
+use crate::vector;
+
+/// Multiples of the base point by secret scalars.
+pub(crate) fn multiples_of_base(backend: Backend, scalars: &[Recoded]) -> Vec<Point> {
+    backend.run_field(OfBase { scalars })
+}
+
+struct OfBase<'a> {
+    scalars: &'a [Recoded],
+}
+
+impl FieldDispatch for OfBase<'_> {
+    type Output = Vec<Point>;
+
+    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) -> Vec<Point> {
+        let mut points = Vec::with_capacity(self.scalars.len());
+        match self.scalars {
+            // Eight at once take no longer than three by themselves.
+            [_] | [_, _] => {
+                for scalar in self.scalars {
+                    points.push(vector::multiple_of_base(lanes, scalar));
+                }
+            }
+            scalars => vector::multiples_of_base(lanes, scalars, &mut points),
+        }
+        points
+    }
+
+    fn without(self) -> Vec<Point> {
+        self.scalars.iter().map(Point::multiple_of_base).collect()
+    }
+}
