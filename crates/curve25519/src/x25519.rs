@@ -1,6 +1,6 @@
 //! X25519 (RFC 7748).
 
-use lanes::Backend;
+use lanes::{Backend, FieldDispatch, FieldLanes};
 use rand_core::TryCryptoRng;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::field::{BYTES, Fe, equal_mask, invert_all};
 use crate::montgomery::{Projective, ladder};
 use crate::multiples::multiples_of_base;
-use crate::scalar;
+use crate::{scalar, vector};
 
 /// Bytes of a secret key.
 pub const SECRET_KEY_BYTES: usize = BYTES;
@@ -142,12 +142,11 @@ pub fn shared_secrets(
 
 /// Each multiple of each u-coordinate; zero where the point has small order.
 fn multiply_all(
-    _backend: Backend,
+    backend: Backend,
     secrets: &[SecretKey],
     publics: &[PublicKey],
 ) -> Vec<SharedSecret> {
-    let mut points: Vec<Projective> =
-        secrets.iter().zip(publics).map(|(secret, public)| ladder(&secret.0, &public.0)).collect();
+    let mut points = ladders(backend, secrets, publics);
     let mut divisors: Vec<Fe> = points.iter().map(|point| point.z).collect();
     invert_all(&mut divisors);
     let results = points.iter().zip(&divisors);
@@ -156,4 +155,38 @@ fn multiply_all(
     points.zeroize();
     divisors.zeroize();
     results
+}
+
+fn ladders(backend: Backend, secrets: &[SecretKey], publics: &[PublicKey]) -> Vec<Projective> {
+    backend.run_field(Ladders { secrets, publics })
+}
+
+struct Ladders<'a> {
+    secrets: &'a [SecretKey],
+    publics: &'a [PublicKey],
+}
+
+impl<'a> Ladders<'a> {
+    fn pairs(&self) -> impl Iterator<Item = (&'a [u8; BYTES], &'a [u8; BYTES])> {
+        self.secrets.iter().zip(self.publics).map(|(secret, public)| (&secret.0, &public.0))
+    }
+}
+
+impl FieldDispatch for Ladders<'_> {
+    type Output = Vec<Projective>;
+
+    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) -> Vec<Projective> {
+        let mut points = Vec::with_capacity(self.secrets.len());
+        // Eight at once take longer than one by itself, and less than two.
+        if self.secrets.len() < 2 {
+            points.extend(self.pairs().map(|(secret, u)| vector::ladder(lanes, secret, u)));
+        } else {
+            vector::ladders(lanes, self.pairs(), &mut points);
+        }
+        points
+    }
+
+    fn without(self) -> Vec<Projective> {
+        self.pairs().map(|(secret, u)| ladder(secret, u)).collect()
+    }
 }

@@ -277,3 +277,29 @@ pub(super) fn select<L: FieldLanes>(
     }
     v
 }
+
+/// Elements in other lanes, whose order is a secret choice between two.
+#[inline(always)]
+pub(super) fn permute_either<L: FieldLanes>(
+    lanes: L,
+    bits: L::Bits,
+    a: Elements<L>,
+    one: &[u64; FIELD_LANES],
+    zero: &[u64; FIELD_LANES],
+) -> Elements<L> {
+    let mut v = a;
+    for i in 0..LIMBS {
+        v[i] = lanes.permute_either(bits, a[i], one, zero);
+    }
+    v
+}
+
+/// Each two neighbours exchanged.
+#[inline(always)]
+pub(super) fn swap<L: FieldLanes>(lanes: L, a: Elements<L>) -> Elements<L> {
+    let mut v = a;
+    for i in 0..LIMBS {
+        v[i] = lanes.swap_limbs(a[i]);
+    }
+    v
+}

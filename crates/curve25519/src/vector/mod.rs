@@ -5,6 +5,8 @@
 
 mod field;
 mod fixed;
+mod ladder;
 mod points;
 
 pub(crate) use fixed::{multiple_of_base, multiples_of_base};
+pub(crate) use ladder::{ladder, ladders};

@@ -1,0 +1,244 @@
+//! The Montgomery ladder (RFC 7748, section 5): of eight scalars at once (8x1), or of one, whose four products of a kind go to four
+//! lanes (Hisil, Egrice and Yassi 2020, "Fast 4 way vectorized ladder for the complete set of Montgomery curves").
+
+use lanes::{FIELD_LANES, FieldLanes, Kernel};
+use zeroize::Zeroizing;
+
+use super::field::{
+    Elements, Stored, add, blend, carry, load, mul, mul_carry, permute_either, select, splat,
+    square, store, sub, swap, zeros,
+};
+use crate::field::{BYTES, Fe, LIMBS};
+use crate::montgomery::{A24, Projective};
+use crate::scalar::{self, Words};
+
+/// Bits of a clamped scalar.
+const SCALAR_BITS: u32 = 255;
+
+/// Eight ladders. In: reduced u-coordinates; of each scalar the bits at which the two points change places. Out: reduced.
+struct Eight<'a, L: FieldLanes> {
+    changes: &'a [[L::Limb; FIELD_LANES]; 4],
+    u: &'a Stored<L>,
+    x: &'a mut Stored<L>,
+    z: &'a mut Stored<L>,
+}
+
+impl<L: FieldLanes> Kernel<L> for Eight<'_, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let u = load(lanes, self.u);
+        let (mut xa, mut za) = (splat(lanes, Fe::ONE), splat(lanes, Fe::ZERO));
+        let (mut xb, mut zb) = (u, splat(lanes, Fe::ONE));
+        for i in (0..SCALAR_BITS).rev() {
+            let word = lanes.load_limbs(&self.changes[(i / 64) as usize]);
+            let change = lanes.bit(word, i % 64);
+            let sum_a = carry(lanes, add(lanes, xa, za));
+            let difference_a = carry(lanes, sub(lanes, xa, za));
+            let sum_b = carry(lanes, add(lanes, xb, zb));
+            let difference_b = carry(lanes, sub(lanes, xb, zb));
+            // The four products of one point's sum and the other's difference are the same whichever is which.
+            let sum_d = select(lanes, change, sum_b, sum_a);
+            let difference_d = select(lanes, change, difference_b, difference_a);
+            let one = mul(lanes, difference_b, sum_a);
+            let other = mul(lanes, sum_b, difference_a);
+            xb = carry(lanes, square(lanes, carry(lanes, add(lanes, one, other))));
+            let difference = square(lanes, carry(lanes, sub(lanes, one, other)));
+            zb = mul_carry(lanes, carry(lanes, difference), u);
+            let aa = carry(lanes, square(lanes, sum_d));
+            let bb = carry(lanes, square(lanes, difference_d));
+            let e = carry(lanes, sub(lanes, aa, bb));
+            xa = mul_carry(lanes, aa, bb);
+            let scaled = mul_small(lanes, e, A24);
+            za = mul_carry(lanes, e, carry(lanes, add(lanes, scaled, aa)));
+        }
+        store(lanes, self.x, xa);
+        store(lanes, self.z, za);
+    }
+}
+
+/// Product with a public factor below 2^17; wide.
+#[inline(always)]
+fn mul_small<L: FieldLanes>(lanes: L, a: Elements<L>, factor: u32) -> Elements<L> {
+    let factor = lanes.splat_limb(factor.into());
+    let zero = lanes.splat_limb(0);
+    let mut low = a;
+    let mut high = a;
+    for i in 0..LIMBS {
+        low[i] = lanes.mul_add_low(zero, a[i], factor);
+        // High halves count twice as much as low ones one place higher.
+        let half = lanes.mul_add_high(zero, a[i], factor);
+        high[i] = lanes.add_limbs(half, half);
+    }
+    let nineteen = lanes.splat_limb(19);
+    [
+        lanes.mul_add_low(low[0], high[4], nineteen),
+        lanes.add_limbs(low[1], high[0]),
+        lanes.add_limbs(low[2], high[1]),
+        lanes.add_limbs(low[3], high[2]),
+        lanes.add_limbs(low[4], high[3]),
+    ]
+}
+
+/// One ladder, twice: the upper four lanes do what the lower ones do. In: the u-coordinate, reduced, in every lane, and the bits at
+/// which the two points change places. Out: reduced X and Z, in the upper two lanes of each half.
+struct One<'a, L: FieldLanes> {
+    changes: &'a [[L::Limb; FIELD_LANES]; 4],
+    u: &'a Stored<L>,
+    x: &'a mut Stored<L>,
+    z: &'a mut Stored<L>,
+}
+
+/// Lanes of each half that take `b` of a blend.
+const fn in_halves(lanes: u8) -> u8 {
+    lanes | lanes << 4
+}
+
+const SECOND: u8 = in_halves(0b0010);
+const THIRD: u8 = in_halves(0b0100);
+const FOURTH: u8 = in_halves(0b1000);
+const UPPER: u8 = in_halves(0b1100);
+const ODD: u8 = in_halves(0b1010);
+
+impl<L: FieldLanes> Kernel<L> for One<'_, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let u = load(lanes, self.u);
+        let zero = splat(lanes, Fe::ZERO);
+        let a24 = splat(lanes, Fe::small(A24));
+        // (X, X) of the sum and of the double, and (Z, Z) likewise.
+        let mut x = blend(lanes, UPPER, u, splat(lanes, Fe::ONE));
+        let mut z = blend(lanes, UPPER, splat(lanes, Fe::ONE), zero);
+        for i in (0..SCALAR_BITS).rev() {
+            let word = lanes.load_limbs(&self.changes[(i / 64) as usize]);
+            let change = lanes.bit(word, i % 64);
+            // (C, D, A, B): X + Z and X - Z of the sum, then of the double.
+            let sums = blend(lanes, ODD, add(lanes, x, z), sub(lanes, x, z));
+            let sums = carry(lanes, sums);
+            // Where they change places, A and C, and B and D.
+            const LEFT: [u64; FIELD_LANES] = [2, 3, 2, 3, 6, 7, 6, 7];
+            const LEFT_CHANGED: [u64; FIELD_LANES] = [0, 1, 0, 1, 4, 5, 4, 5];
+            const RIGHT: [u64; FIELD_LANES] = [1, 0, 2, 3, 5, 4, 6, 7];
+            const RIGHT_CHANGED: [u64; FIELD_LANES] = [3, 2, 0, 1, 7, 6, 4, 5];
+            let left = permute_either(lanes, change, sums, &LEFT_CHANGED, &LEFT);
+            let right = permute_either(lanes, change, sums, &RIGHT_CHANGED, &RIGHT);
+            // (DA, CB, AA, BB).
+            let first = mul(lanes, left, right);
+            let reduced = carry(lanes, first);
+            let swapped = swap(lanes, first);
+            // (DA + CB, CB - DA, AA - BB, AA).
+            let sum = add(lanes, first, swapped);
+            let difference = sub(lanes, first, swapped);
+            let left = blend(lanes, SECOND | THIRD, sum, difference);
+            let left = carry(lanes, blend(lanes, FOURTH, left, swapped));
+            // (DA + CB, CB - DA, 121665, BB).
+            let right = blend(lanes, THIRD, blend(lanes, FOURTH, left, reduced), a24);
+            // (X of the sum, (DA - CB)^2, 121665 E, X of the double).
+            let second = mul(lanes, left, right);
+            let even = lane_of_pair::<L, 0>(lanes, second);
+            let odd = lane_of_pair::<L, 1>(lanes, second);
+            x = carry(lanes, blend(lanes, UPPER, even, odd));
+            // ((DA - CB)^2, the same, AA + 121665 E, the same).
+            let right = blend(lanes, UPPER, odd, even);
+            let aa = blend(lanes, UPPER, zero, lane_of_pair::<L, 0>(lanes, reduced));
+            let right = carry(lanes, add(lanes, right, aa));
+            // (u, u, E, E).
+            let left = blend(lanes, UPPER, u, lane_of_pair::<L, 0>(lanes, left));
+            z = carry(lanes, mul(lanes, left, right));
+        }
+        store(lanes, self.x, x);
+        store(lanes, self.z, z);
+    }
+}
+
+/// One lane of each pair in both.
+#[inline(always)]
+fn lane_of_pair<L: FieldLanes, const ODD_LANE: usize>(lanes: L, a: Elements<L>) -> Elements<L> {
+    let swapped = swap(lanes, a);
+    if ODD_LANE == 1 { blend(lanes, ODD, swapped, a) } else { blend(lanes, ODD, a, swapped) }
+}
+
+/// The bits of a clamped scalar at which the two points of the ladder change places.
+fn changes(secret: &[u8; BYTES]) -> Zeroizing<Words> {
+    let clamped = Zeroizing::new(scalar::clamp(secret));
+    let bits = Zeroizing::new(scalar::read(&clamped));
+    let [b0, b1, b2, b3] = *bits;
+    // The lowest bit is zero, so they are in their places at the end.
+    Zeroizing::new([
+        b0 ^ (b0 >> 1 | b1 << 63),
+        b1 ^ (b1 >> 1 | b2 << 63),
+        b2 ^ (b2 >> 1 | b3 << 63),
+        b3 ^ b3 >> 1,
+    ])
+}
+
+/// What ladders read and write.
+type Memory = [Stored<lanes::Portable>; 3];
+
+/// The multiples of points with the given u-coordinates by secret scalars, which are clamped.
+pub(crate) fn ladders<'a, L: FieldLanes<Limb = u64>>(
+    lanes: L,
+    pairs: impl Iterator<Item = (&'a [u8; BYTES], &'a [u8; BYTES])>,
+    to: &mut Vec<Projective>,
+) {
+    let mut bits = Zeroizing::new([[0; FIELD_LANES]; 4]);
+    let mut memory: Zeroizing<Memory> = Zeroizing::new([zeros::<L>(); 3]);
+    let mut count = 0;
+    for (secret, u) in pairs {
+        let (secret, u) = (changes(secret), Fe::from_bytes(u));
+        for word in 0..4 {
+            bits[word][count] = secret[word];
+        }
+        for limb in 0..LIMBS {
+            memory[0][limb][count] = u.0[limb];
+        }
+        count += 1;
+        if count == FIELD_LANES {
+            eight(lanes, &bits, &mut memory, count, to);
+            count = 0;
+        }
+    }
+    if count > 0 {
+        eight(lanes, &bits, &mut memory, count, to);
+    }
+}
+
+fn eight<L: FieldLanes<Limb = u64>>(
+    lanes: L,
+    changes: &[[u64; FIELD_LANES]; 4],
+    memory: &mut Memory,
+    count: usize,
+    to: &mut Vec<Projective>,
+) {
+    let [u, x, z] = memory;
+    lanes.run_field(Eight::<L> { changes, u, x, z });
+    for lane in 0..count {
+        to.push(Projective { x: element(x, lane), z: element(z, lane) });
+    }
+}
+
+/// The multiple of the point with the given u-coordinate by a secret scalar, which is clamped.
+pub(crate) fn ladder<L: FieldLanes<Limb = u64>>(
+    lanes: L,
+    secret: &[u8; BYTES],
+    u: &[u8; BYTES],
+) -> Projective {
+    let bits = changes(secret);
+    let changes = Zeroizing::new(bits.map(|word| [word; FIELD_LANES]));
+    let mut memory: Zeroizing<Memory> = Zeroizing::new([zeros::<L>(); 3]);
+    let [stored_u, x, z] = &mut *memory;
+    *stored_u = Fe::from_bytes(u).0.map(|limb| [limb; FIELD_LANES]);
+    lanes.run_field(One::<L> { changes: &changes, u: stored_u, x, z });
+    Projective { x: element(x, 2), z: element(z, 2) }
+}
+
+fn element(stored: &Stored<lanes::Portable>, lane: usize) -> Fe {
+    let mut limbs = [0; LIMBS];
+    for i in 0..LIMBS {
+        limbs[i] = stored[i][lane];
+    }
+    Fe(limbs)
+}
