@@ -17,9 +17,11 @@ pub(crate) type Table = [[u64; ENTRIES]; WORDS];
 #[repr(align(64))]
 struct Aligned([Table; TABLES]);
 
-/// Entry e of table i is (2e + 1) 256^i times the base point.
 #[allow(long_running_const_eval, reason = "it takes seconds, and ends")]
-static MULTIPLES: Aligned = Aligned(multiples());
+const ALL: [Table; TABLES] = multiples();
+
+/// Entry e of table i is (2e + 1) 256^i times the base point.
+static MULTIPLES: Aligned = Aligned(ALL);
 
 /// The tables.
 pub(crate) fn tables() -> &'static [Table; TABLES] {
@@ -27,8 +29,8 @@ pub(crate) fn tables() -> &'static [Table; TABLES] {
 }
 
 const fn multiples() -> [Table; TABLES] {
-    const ALL: usize = TABLES * ENTRIES;
-    let mut points = [Point::IDENTITY; ALL];
+    const COUNT: usize = TABLES * ENTRIES;
+    let mut points = [Point::IDENTITY; COUNT];
     let mut power = Point::BASE;
     let mut i = 0;
     while i < TABLES {
@@ -50,13 +52,13 @@ const fn multiples() -> [Table; TABLES] {
     }
 
     // All are divided by their Z with one inversion.
-    let mut before = [Fe::ONE; ALL + 1];
+    let mut before = [Fe::ONE; COUNT + 1];
     let mut i = 0;
-    while i < ALL {
+    while i < COUNT {
         before[i + 1] = before[i].mul(points[i].z);
         i += 1;
     }
-    let mut inverse = before[ALL].invert();
+    let mut inverse = before[COUNT].invert();
     let mut tables = [[[0; ENTRIES]; WORDS]; TABLES];
     while i > 0 {
         i -= 1;
@@ -75,6 +77,17 @@ const fn multiples() -> [Table; TABLES] {
         }
     }
     tables
+}
+
+/// An entry of the first table, when the crate is compiled: y + x, y - x and 2dxy.
+pub(crate) const fn first_multiple(index: usize) -> [Fe; 3] {
+    let mut parts = [Fe::ZERO; 3];
+    let mut i = 0;
+    while i < WORDS {
+        parts[i / LIMBS].0[i % LIMBS] = ALL[0][i][index];
+        i += 1;
+    }
+    parts
 }
 
 /// A secret entry of a table; all of it is read.

@@ -166,7 +166,7 @@ fn verify_with(
         return Err(Error::Signature);
     }
     let challenge = scalar::reduce(&hash(&[r, &key.0, message]));
-    let point = double_multiple_vartime(backend, &challenge, &a.negated(), &s);
+    let point = multiples::double_multiple_vartime(backend, &challenge, &a.negated(), &s);
     let expected = point.encode(point.z.invert());
     if expected == *r { Ok(()) } else { Err(Error::Signature) }
 }
@@ -180,11 +180,6 @@ fn hash(parts: &[&[u8]]) -> Zeroizing<[u8; DIGEST_BYTES]> {
     let mut digest = Zeroizing::new([0; DIGEST_BYTES]);
     state.finalize_into((&mut *digest).into());
     digest
-}
-
-/// `a * point + b * base`.
-fn double_multiple_vartime(_backend: Backend, a: &Words, point: &Point, b: &Words) -> Point {
-    Point::double_multiple_vartime(a, point, b)
 }
 
 fn multiple_of_base(backend: Backend, scalar: &Words) -> [u8; BYTES] {

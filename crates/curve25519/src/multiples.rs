@@ -3,7 +3,7 @@
 use lanes::{Backend, FieldDispatch, FieldLanes};
 
 use crate::edwards::Point;
-use crate::scalar::Recoded;
+use crate::scalar::{Recoded, Words};
 use crate::vector;
 
 /// Multiples of the base point by secret scalars.
@@ -34,5 +34,33 @@ impl FieldDispatch for OfBase<'_> {
 
     fn without(self) -> Vec<Point> {
         self.scalars.iter().map(Point::multiple_of_base).collect()
+    }
+}
+
+/// `a * point + b * base`, for public scalars below L; T is not valid. The point's Z is 1, and it may have any order.
+pub(crate) fn double_multiple_vartime(
+    backend: Backend,
+    a: &Words,
+    point: &Point,
+    b: &Words,
+) -> Point {
+    backend.run_field(Double { a, point, b })
+}
+
+struct Double<'a> {
+    a: &'a Words,
+    point: &'a Point,
+    b: &'a Words,
+}
+
+impl FieldDispatch for Double<'_> {
+    type Output = Point;
+
+    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) -> Point {
+        vector::double_multiple_vartime(lanes, self.a, self.point, self.b)
+    }
+
+    fn without(self) -> Point {
+        Point::double_multiple_vartime(self.a, self.point, self.b)
     }
 }

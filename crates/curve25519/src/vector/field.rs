@@ -51,6 +51,19 @@ pub(super) fn load<L: FieldLanes>(lanes: L, from: &Stored<L>) -> Elements<L> {
     v
 }
 
+/// Reads eight public elements.
+#[inline(always)]
+pub(super) fn constants<L: FieldLanes>(
+    lanes: L,
+    from: &[[u64; FIELD_LANES]; LIMBS],
+) -> Elements<L> {
+    let mut v = [lanes.splat_limb(0); LIMBS];
+    for i in 0..LIMBS {
+        v[i] = lanes.constant_limbs(&from[i]);
+    }
+    v
+}
+
 /// Writes eight elements.
 #[inline(always)]
 pub(super) fn store<L: FieldLanes>(lanes: L, to: &mut Stored<L>, v: Elements<L>) {

@@ -3,10 +3,12 @@
 //!
 //! The names are those of Zhang, Huang, Zhao, Chen and Koc, "ENG25519" (USENIX Security 2024), section 3.
 
+mod double;
 mod field;
 mod fixed;
 mod ladder;
 mod points;
 
+pub(crate) use double::double_multiple_vartime;
 pub(crate) use fixed::{multiple_of_base, multiples_of_base};
 pub(crate) use ladder::{ladder, ladders};
