@@ -50,6 +50,8 @@ pub trait FieldLanes: Copy + Send + Sync + Sealed + 'static {
     fn high_bits<const BITS: u32>(self, a: Self::Limbs) -> Self::Limbs;
     /// `a * 2^BITS`.
     fn times_power<const BITS: u32>(self, a: Self::Limbs) -> Self::Limbs;
+    /// Product.
+    fn mul_limbs(self, a: Self::Limbs, b: Self::Limbs) -> Self::Limbs;
     /// `sum + a * b mod 2^52`, for the low 52 bits of `a` and `b`.
     fn mul_add_low(self, sum: Self::Limbs, a: Self::Limbs, b: Self::Limbs) -> Self::Limbs;
     /// `sum + a * b / 2^52`, for the low 52 bits of `a` and `b`.

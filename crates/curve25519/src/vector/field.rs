@@ -149,41 +149,43 @@ impl<L: FieldLanes> Sums<L> {
         self.high[PLACE] = lanes.mul_add_high(self.high[PLACE], a, b);
     }
 
-    /// Twice the sums in all places but the first and the last, where squares alone are.
-    #[inline(always)]
-    fn double(&mut self, lanes: L) {
-        for i in 1..2 * LIMBS - 2 {
-            self.low[i] = lanes.add_limbs(self.low[i], self.low[i]);
-            self.high[i] = lanes.add_limbs(self.high[i], self.high[i]);
-        }
-    }
-
-    /// The wide vector that they are: 2^255 is 19. Sums of five products of factors below 2^52 give limbs below
-    /// 20 (5 + 10) 2^52 < 2^61.
-    #[inline(always)]
-    fn fold(self, lanes: L) -> Elements<L> {
-        let last = lanes.add_limbs(self.high[8], self.high[8]);
-        [
-            fold(lanes, self.low[0], self.place(lanes, 5)),
-            fold(lanes, self.place(lanes, 1), self.place(lanes, 6)),
-            fold(lanes, self.place(lanes, 2), self.place(lanes, 7)),
-            fold(lanes, self.place(lanes, 3), self.place(lanes, 8)),
-            fold(lanes, self.place(lanes, 4), last),
-        ]
-    }
-
+    /// The sum in a place.
     #[inline(always)]
     fn place(&self, lanes: L, i: usize) -> L::Limbs {
-        let high = lanes.add_limbs(self.high[i - 1], self.high[i - 1]);
+        lanes.add_limbs(self.low[i], twice(lanes, self.high[i - 1]))
+    }
+
+    /// The same, and the high half of the square of a limb of the place before.
+    #[inline(always)]
+    fn place_and_square(&self, lanes: L, i: usize, a: L::Limbs) -> L::Limbs {
+        let high = lanes.mul_add_high(twice(lanes, self.high[i - 1]), a, a);
         lanes.add_limbs(self.low[i], high)
     }
 }
 
+#[inline(always)]
+fn twice<L: FieldLanes>(lanes: L, x: L::Limbs) -> L::Limbs {
+    lanes.add_limbs(x, x)
+}
+
+/// The wide vector that sums in ten places are: 2^255 is 19. Sums of five products of factors below 2^52 give limbs below
+/// 20 (5 + 10) 2^52 < 2^61.
+#[inline(always)]
+fn fold<L: FieldLanes>(lanes: L, places: [L::Limbs; 2 * LIMBS]) -> Elements<L> {
+    let [p0, p1, p2, p3, p4, p5, p6, p7, p8, p9] = places;
+    [
+        add_nineteen_times(lanes, p0, p5),
+        add_nineteen_times(lanes, p1, p6),
+        add_nineteen_times(lanes, p2, p7),
+        add_nineteen_times(lanes, p3, p8),
+        add_nineteen_times(lanes, p4, p9),
+    ]
+}
+
 /// `x + 19 y`
 #[inline(always)]
-fn fold<L: FieldLanes>(lanes: L, x: L::Limbs, y: L::Limbs) -> L::Limbs {
-    let thrice = lanes.add_limbs(y, lanes.add_limbs(y, y));
-    lanes.add_limbs(lanes.add_limbs(x, thrice), lanes.times_power::<4>(y))
+fn add_nineteen_times<L: FieldLanes>(lanes: L, x: L::Limbs, y: L::Limbs) -> L::Limbs {
+    lanes.add_limbs(x, lanes.mul_limbs(y, lanes.splat_limb(19)))
 }
 
 /// Product; wide.
@@ -215,7 +217,19 @@ pub(super) fn mul<L: FieldLanes>(lanes: L, a: Elements<L>, b: Elements<L>) -> El
     sums.add::<4>(lanes, a[3], b[1]);
     sums.add::<5>(lanes, a[4], b[1]);
     sums.add::<4>(lanes, a[4], b[0]);
-    sums.fold(lanes)
+    let places = [
+        sums.low[0],
+        sums.place(lanes, 1),
+        sums.place(lanes, 2),
+        sums.place(lanes, 3),
+        sums.place(lanes, 4),
+        sums.place(lanes, 5),
+        sums.place(lanes, 6),
+        sums.place(lanes, 7),
+        sums.place(lanes, 8),
+        twice(lanes, sums.high[8]),
+    ];
+    fold(lanes, places)
 }
 
 /// Square; wide.
@@ -232,13 +246,21 @@ pub(super) fn square<L: FieldLanes>(lanes: L, a: Elements<L>) -> Elements<L> {
     sums.add::<3>(lanes, a[1], a[2]);
     sums.add::<4>(lanes, a[1], a[3]);
     sums.add::<5>(lanes, a[2], a[3]);
-    sums.double(lanes);
-    sums.add::<0>(lanes, a[0], a[0]);
-    sums.add::<2>(lanes, a[1], a[1]);
-    sums.add::<4>(lanes, a[2], a[2]);
-    sums.add::<6>(lanes, a[3], a[3]);
-    sums.add::<8>(lanes, a[4], a[4]);
-    sums.fold(lanes)
+    // What was added counts twice, squares once, and high halves twice again.
+    let zero = lanes.splat_limb(0);
+    let places = [
+        lanes.mul_add_low(zero, a[0], a[0]),
+        twice(lanes, lanes.mul_add_high(sums.low[1], a[0], a[0])),
+        lanes.mul_add_low(twice(lanes, sums.place(lanes, 2)), a[1], a[1]),
+        twice(lanes, sums.place_and_square(lanes, 3, a[1])),
+        lanes.mul_add_low(twice(lanes, sums.place(lanes, 4)), a[2], a[2]),
+        twice(lanes, sums.place_and_square(lanes, 5, a[2])),
+        lanes.mul_add_low(twice(lanes, sums.place(lanes, 6)), a[3], a[3]),
+        twice(lanes, sums.place_and_square(lanes, 7, a[3])),
+        lanes.mul_add_low(lanes.times_power::<2>(sums.high[7]), a[4], a[4]),
+        twice(lanes, lanes.mul_add_high(zero, a[4], a[4])),
+    ];
+    fold(lanes, places)
 }
 
 /// Reduced product.

@@ -5,8 +5,8 @@ use lanes::{FIELD_LANES, FieldLanes, Kernel};
 use zeroize::Zeroizing;
 
 use super::field::{
-    Elements, Stored, add, blend, carry, load, mul, mul_carry, permute_either, select, splat,
-    square, store, sub, swap, zeros,
+    Elements, Stored, add, blend, carry, load, mul, permute_either, select, splat, square, store,
+    sub, swap, zeros,
 };
 use crate::field::{BYTES, Fe, LIMBS};
 use crate::montgomery::{A24, Projective};
@@ -34,6 +34,7 @@ impl<L: FieldLanes> Kernel<L> for Eight<'_, L> {
         for i in (0..SCALAR_BITS).rev() {
             let word = lanes.load_limbs(&self.changes[(i / 64) as usize]);
             let change = lanes.bit(word, i % 64);
+            // All four are wide.
             let sum_a = carry(lanes, add(lanes, xa, za));
             let difference_a = carry(lanes, sub(lanes, xa, za));
             let sum_b = carry(lanes, add(lanes, xb, zb));
@@ -43,18 +44,18 @@ impl<L: FieldLanes> Kernel<L> for Eight<'_, L> {
             let difference_d = select(lanes, change, difference_b, difference_a);
             let one = mul(lanes, difference_b, sum_a);
             let other = mul(lanes, sum_b, difference_a);
-            xb = carry(lanes, square(lanes, carry(lanes, add(lanes, one, other))));
+            xb = square(lanes, carry(lanes, add(lanes, one, other)));
             let difference = square(lanes, carry(lanes, sub(lanes, one, other)));
-            zb = mul_carry(lanes, carry(lanes, difference), u);
-            let aa = carry(lanes, square(lanes, sum_d));
-            let bb = carry(lanes, square(lanes, difference_d));
+            zb = mul(lanes, carry(lanes, difference), u);
+            let (aa, bb) = (square(lanes, sum_d), square(lanes, difference_d));
             let e = carry(lanes, sub(lanes, aa, bb));
-            xa = mul_carry(lanes, aa, bb);
+            let aa = carry(lanes, aa);
+            xa = mul(lanes, aa, carry(lanes, bb));
             let scaled = mul_small(lanes, e, A24);
-            za = mul_carry(lanes, e, carry(lanes, add(lanes, scaled, aa)));
+            za = mul(lanes, e, carry(lanes, add(lanes, scaled, aa)));
         }
-        store(lanes, self.x, xa);
-        store(lanes, self.z, za);
+        store(lanes, self.x, carry(lanes, xa));
+        store(lanes, self.z, carry(lanes, za));
     }
 }
 

@@ -3,11 +3,11 @@
 use lanes::{FIELD_LANES, FieldLanes};
 
 use super::field::{Elements, add, carry, mul, mul_carry, permute, select, splat, square, store};
-use super::field::{Stored, load, negate_canonical, sub, zeros};
+use super::field::{Stored, negate_canonical, sub, zeros};
 use crate::edwards::{D2, Point};
 use crate::field::{Fe, LIMBS};
 
-/// Eight points; reduced.
+/// Eight points: X, Y and Z wide, T reduced.
 #[derive(Clone, Copy)]
 pub(super) struct Points<L: FieldLanes> {
     x: Elements<L>,
@@ -47,18 +47,13 @@ impl<L: FieldLanes> Points<L> {
         Points { x: zero, y: one, z: one, t: zero }
     }
 
-    #[inline(always)]
-    pub(super) fn load(lanes: L, from: &StoredPoints<L>) -> Self {
-        let [x, y, z, t] = from;
-        Points { x: load(lanes, x), y: load(lanes, y), z: load(lanes, z), t: load(lanes, t) }
-    }
-
+    /// Writes the points, reduced.
     #[inline(always)]
     pub(super) fn store(self, lanes: L, to: &mut StoredPoints<L>) {
         let [x, y, z, t] = to;
-        store(lanes, x, self.x);
-        store(lanes, y, self.y);
-        store(lanes, z, self.z);
+        store(lanes, x, carry(lanes, self.x));
+        store(lanes, y, carry(lanes, self.y));
+        store(lanes, z, carry(lanes, self.z));
         store(lanes, t, self.t);
     }
 
@@ -72,9 +67,9 @@ impl<L: FieldLanes> Points<L> {
     ) -> Self {
         let (e, f, g, h) = (carry(lanes, e), carry(lanes, f), carry(lanes, g), carry(lanes, h));
         Points {
-            x: mul_carry(lanes, e, f),
-            y: mul_carry(lanes, g, h),
-            z: mul_carry(lanes, f, g),
+            x: mul(lanes, e, f),
+            y: mul(lanes, g, h),
+            z: mul(lanes, f, g),
             t: mul_carry(lanes, e, h),
         }
     }
@@ -82,8 +77,9 @@ impl<L: FieldLanes> Points<L> {
     /// Twice the points; seven products.
     #[inline(always)]
     pub(super) fn double(self, lanes: L) -> Self {
-        let (a, b) = (square(lanes, self.x), square(lanes, self.y));
-        let c = carry(lanes, square(lanes, self.z));
+        let a = square(lanes, carry(lanes, self.x));
+        let b = square(lanes, carry(lanes, self.y));
+        let c = carry(lanes, square(lanes, carry(lanes, self.z)));
         let d = square(lanes, carry(lanes, add(lanes, self.x, self.y)));
         let h = add(lanes, a, b);
         let g = carry(lanes, sub(lanes, a, b));
@@ -116,7 +112,7 @@ impl<L: FieldLanes> Points<L> {
         );
         let t = mul_carry(lanes, other.t, splat(lanes, D2));
         let c = mul(lanes, self.t, t);
-        let d = mul_carry(lanes, self.z, other.z);
+        let d = mul(lanes, carry(lanes, self.z), carry(lanes, other.z));
         Self::of_sums(lanes, a, b, c, add(lanes, d, d))
     }
 

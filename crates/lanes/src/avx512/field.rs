@@ -67,6 +67,11 @@ impl FieldLanes for Avx512 {
     }
 
     #[inline(always)]
+    fn mul_limbs(self, a: __m512i, b: __m512i) -> __m512i {
+        avx512!(_mm512_mullo_epi64(a, b))
+    }
+
+    #[inline(always)]
     fn mul_add_low(self, sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
         avx512!(_mm512_madd52lo_epu64(sum, a, b))
     }

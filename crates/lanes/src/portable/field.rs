@@ -55,6 +55,10 @@ impl FieldLanes for Portable {
         a.map(|a| a * (1 << BITS))
     }
 
+    fn mul_limbs(self, a: Limbs, b: Limbs) -> Limbs {
+        core::array::from_fn(|i| a[i] * b[i])
+    }
+
     fn mul_add_low(self, sum: Limbs, a: Limbs, b: Limbs) -> Limbs {
         core::array::from_fn(|i| sum[i] + (product(a[i], b[i]) as u64 & FACTOR))
     }
