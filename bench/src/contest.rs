@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::exchange::X25519;
 use crate::kem::Kem;
+use crate::signature::{self, Ed25519};
 
 /// What the operations are called.
 pub const KEYGEN: &str = "keygen";
@@ -16,6 +17,10 @@ pub const ENCAPSULATE: &str = "encapsulate";
 pub const DECAPSULATE: &str = "decapsulate";
 /// As [`KEYGEN`].
 pub const DERIVE: &str = "derive";
+/// As [`KEYGEN`].
+pub const SIGN: &str = "sign";
+/// As [`KEYGEN`].
+pub const VERIFY: &str = "verify";
 
 /// Whose an implementation is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,16 +82,15 @@ impl<'a> Contest<'a> {
         self.push(Side::Peer, implementation.into(), None, operation, None, subject);
     }
 
-    /// Enters something that only ours can do.
+    /// Enters something that only ours, of this name and instruction set, can do.
     pub fn enter_variant(
         &mut self,
-        ours: &impl Kem,
+        (name, backend): (String, Option<&'static str>),
         operation: &'static str,
         variant: impl Into<String>,
         subject: Subject<'a>,
     ) {
-        let (name, variant) = (ours.name(), Some(variant.into()));
-        self.push(Side::Ours, name, ours.backend(), operation, variant, subject);
+        self.push(Side::Ours, name, backend, operation, Some(variant.into()), subject);
     }
 
     /// Enters the three operations of a KEM.
@@ -113,14 +117,32 @@ impl<'a> Contest<'a> {
 
     /// Enters the two operations of a key exchange, whose peer's public value is `peer`.
     pub fn enter_exchange<X: X25519 + 'a>(&mut self, side: Side, exchange: X, peer: [u8; 32]) {
-        let name = exchange.name();
+        let (name, backend) = (exchange.name(), exchange.backend());
         let exchange = Rc::new(exchange);
         let (_, secret) = exchange.key_pair();
         let this = Rc::clone(&exchange);
         let subject = Subject::new(1, move || this.key_pair());
-        self.push(side, name.clone(), None, KEYGEN, None, subject);
+        self.push(side, name.clone(), backend, KEYGEN, None, subject);
         let subject = Subject::new(1, move || exchange.derive(&secret, &peer));
-        self.push(side, name, None, DERIVE, None, subject);
+        self.push(side, name, backend, DERIVE, None, subject);
+    }
+
+    /// Enters signing and verifying, of what a TLS server signs.
+    ///
+    /// # Panics
+    /// It does not take its own signature.
+    pub fn enter_signature<S: Ed25519 + 'a>(&mut self, side: Side, algorithm: S) {
+        let (name, backend) = (algorithm.name(), algorithm.backend());
+        let (message, algorithm) = ([0x5a; signature::MESSAGE_BYTES], Rc::new(algorithm));
+        let (public, key) = algorithm.key_pair(&[7; signature::KEY_BYTES]);
+        let signature = algorithm.sign(&key, &message);
+        assert!(algorithm.verify(&public, &message, &signature), "{name}");
+
+        let this = Rc::clone(&algorithm);
+        let subject = Subject::new(1, move || this.sign(&key, &message));
+        self.push(side, name.clone(), backend, SIGN, None, subject);
+        let subject = Subject::new(1, move || algorithm.verify(&public, &message, &signature));
+        self.push(side, name, backend, VERIFY, None, subject);
     }
 
     fn push(
@@ -229,7 +251,12 @@ mod tests {
         let mut contest = Contest::new("sntrup653");
         contest.enter("one", KEYGEN, Subject::new(1, || ()));
         contest.enter("other", DERIVE, Subject::new(1, || ()));
-        contest.enter_variant(&ours, KEYGEN, "batch of 2", Subject::new(2, || ()));
+        contest.enter_variant(
+            (ours.name(), ours.backend()),
+            KEYGEN,
+            "batch of 2",
+            Subject::new(2, || ()),
+        );
         let figures = contest.run(&BRIEFLY);
         let operations: Vec<_> = figures.iter().map(|figure| &*figure.operation).collect();
         assert_eq!(operations, [KEYGEN, "keygen, batch of 2", DERIVE]);

@@ -1,7 +1,8 @@
 //! Key exchange with X25519 (RFC 7748).
 
-use getrandom::SysRng;
-use kex::KeyExchange;
+use curve25519::x25519::{self, KeyPair, PublicKey, SecretKey, SharedSecret};
+use generator::Random;
+use sntrup::Backend;
 use x25519_dalek::StaticSecret;
 
 use crate::openssl::OpenSsl;
@@ -19,34 +20,50 @@ pub trait X25519 {
 
     /// The implementation's name.
     fn name(&self) -> String;
+    /// The instruction set that it runs on, if that is known.
+    fn backend(&self) -> Option<&'static str> {
+        None
+    }
     /// Generates a secret value, and the public one of it.
     fn key_pair(&self) -> ([u8; BYTES], Self::Secret);
     /// Combines a secret value with the peer's public one.
     fn derive(&self, secret: &Self::Secret, peer: &[u8; BYTES]) -> [u8; BYTES];
 }
 
-/// Ours.
-pub struct Ours;
+/// Ours, on one backend.
+#[derive(Clone, Copy)]
+pub struct Ours(pub Backend);
+
+impl Ours {
+    /// Generates key pairs together.
+    pub fn key_pairs(&self, count: usize) -> Vec<KeyPair> {
+        x25519::generate_batch(self.0, &mut Random, count).unwrap()
+    }
+
+    /// Combines each secret value with the public one in the same place.
+    pub fn derive_all(&self, secrets: &[SecretKey], peers: &[PublicKey]) -> Vec<SharedSecret> {
+        x25519::shared_secrets(self.0, secrets, peers).into_iter().map(Result::unwrap).collect()
+    }
+}
 
 impl X25519 for Ours {
-    type Secret = <kex::X25519 as KeyExchange>::Secret;
+    type Secret = SecretKey;
 
     fn name(&self) -> String {
         "fastkex".into()
     }
 
-    fn key_pair(&self) -> ([u8; BYTES], Self::Secret) {
-        let secret = kex::X25519::start(&mut SysRng).unwrap();
-        let mut public = [0; BYTES];
-        kex::X25519::write_public(&kex::X25519::public(&secret), &mut public);
-        (public, secret)
+    fn backend(&self) -> Option<&'static str> {
+        Some(self.0.name())
     }
 
-    fn derive(&self, secret: &Self::Secret, peer: &[u8; BYTES]) -> [u8; BYTES] {
-        let mut shared = [0; BYTES];
-        let peer = kex::X25519::read_public(peer).unwrap();
-        kex::X25519::complete(secret, &peer, &mut shared).unwrap();
-        shared
+    fn key_pair(&self) -> ([u8; BYTES], SecretKey) {
+        let [pair] = <[KeyPair; 1]>::try_from(self.key_pairs(1)).ok().unwrap();
+        (pair.public.0, pair.secret)
+    }
+
+    fn derive(&self, secret: &SecretKey, peer: &[u8; BYTES]) -> [u8; BYTES] {
+        *x25519::shared_secret(self.0, secret, &PublicKey(*peer)).unwrap().as_bytes()
     }
 }
 

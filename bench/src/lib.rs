@@ -7,4 +7,5 @@ pub mod exchange;
 pub mod kem;
 pub mod openssl;
 pub mod report;
+pub mod signature;
 pub mod versions;

@@ -7,24 +7,29 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bench::contest::{Contest, DECAPSULATE, ENCAPSULATE, Figure, KEYGEN, Side};
+use bench::contest::{Contest, DECAPSULATE, DERIVE, ENCAPSULATE, Figure, KEYGEN, Side};
 use bench::exchange::{self, X25519};
 use bench::kem::streamlined::{self, Ours};
 use bench::kem::{Kem, ml_kem};
 use bench::openssl::OpenSsl;
 use bench::report::Report;
-use bench::versions;
+use bench::{signature, versions};
 use clap::{Parser, ValueEnum};
 use cli::{Failure, Outcome};
+use curve25519::x25519::PublicKey;
 use measure::{Options, Subject};
 use sntrup::{Backend, ParameterSet};
 
 /// Sizes of the batches in which ours makes keys.
 const BATCHES: [usize; 2] = [32, 256];
+/// The same for X25519: a full vector, and what the paper's ENGINE made at once.
+const KEY_BATCHES: [usize; 2] = [8, 128];
+/// Key exchanges in a vector.
+const EIGHT: usize = 8;
 
 const HOW: &str = "implementations of an operation take turns; public keys, ciphertexts and key shares come and go as bytes, \
-    secret keys are ready; all draw random bytes for sntrup from AES-256 in counter mode, which is OpenSSL's in liboqs, and \
-    for the rest as they themselves do; OpenSSL is used as its libssl does, with a fresh context for each operation";
+    secret keys are ready; ours draws random bytes from AES-256 in counter mode, and so do the others for sntrup, with OpenSSL's in liboqs; \
+    for the rest they draw as they themselves do; Ed25519 signs what a TLS server signs; OpenSSL is used as its libssl does, with a fresh context for each operation";
 
 /// Measures other implementations beside ours.
 #[derive(Parser)]
@@ -62,6 +67,7 @@ enum Algorithm {
     Sntrup1013,
     Sntrup1277,
     X25519,
+    Ed25519,
     #[value(name = "ml-kem-768")]
     MlKem768,
     Random,
@@ -152,6 +158,7 @@ fn measure_algorithm(
         Algorithm::Sntrup1013 => sntrup::<sntrup::Sntrup1013>(PqClean1013, SntrupCrate1013),
         Algorithm::Sntrup1277 => sntrup::<sntrup::Sntrup1277>(PqClean1277, SntrupCrate1277),
         Algorithm::X25519 => x25519(openssls),
+        Algorithm::Ed25519 => ed25519(openssls),
         Algorithm::MlKem768 => ml_kem_768(openssls, skipped),
         Algorithm::Random => random(),
     };
@@ -173,9 +180,10 @@ fn sntrup<P: ParameterSet>(
 
 fn enter_ours<P: ParameterSet>(contest: &mut Contest<'_>, ours: Ours<P>) {
     contest.enter_kem(Side::Ours, ours);
+    let name = || (ours.name(), ours.backend());
     for count in BATCHES {
         let subject = Subject::new(count, move || ours.key_pairs(count));
-        contest.enter_variant(&ours, KEYGEN, format!("batch of {count}"), subject);
+        contest.enter_variant(name(), KEYGEN, format!("batch of {count}"), subject);
     }
 
     let (public, secret) = ours.key_pair();
@@ -185,16 +193,18 @@ fn enter_ours<P: ParameterSet>(contest: &mut Contest<'_>, ours: Ours<P>) {
         move || ours.prepare(),
         move |prepared| ours.encapsulate_prepared(prepared, &public),
     );
-    contest.enter_variant(&ours, ENCAPSULATE, "prepared", subject);
+    contest.enter_variant(name(), ENCAPSULATE, "prepared", subject);
     let key = ours.expand(&secret);
     let subject = Subject::new(1, move || ours.decapsulate_expanded(&key, &ciphertext));
-    contest.enter_variant(&ours, DECAPSULATE, "expanded key", subject);
+    contest.enter_variant(name(), DECAPSULATE, "expanded key", subject);
 }
 
 fn x25519(openssls: &[OpenSsl]) -> Contest<'static> {
     let mut contest = Contest::new(exchange::NAME);
-    let (peer, _) = exchange::Ours.key_pair();
-    contest.enter_exchange(Side::Ours, exchange::Ours, peer);
+    let (peer, _) = exchange::Dalek.key_pair();
+    for backend in curves() {
+        enter_our_exchange(&mut contest, exchange::Ours(backend), peer);
+    }
     contest.enter_exchange(Side::Peer, exchange::Dalek, peer);
     contest.enter_exchange(Side::Peer, exchange::Graviola, peer);
     #[cfg(feature = "peers")]
@@ -203,6 +213,39 @@ fn x25519(openssls: &[OpenSsl]) -> Contest<'static> {
         contest.enter_exchange(Side::Peer, openssl.clone(), peer);
     }
     contest
+}
+
+fn enter_our_exchange(contest: &mut Contest<'_>, ours: exchange::Ours, peer: [u8; 32]) {
+    contest.enter_exchange(Side::Ours, ours, peer);
+    let name = || (ours.name(), ours.backend());
+    for count in KEY_BATCHES {
+        let subject = Subject::new(count, move || ours.key_pairs(count));
+        contest.enter_variant(name(), KEYGEN, format!("batch of {count}"), subject);
+    }
+    let secrets: Vec<_> = ours.key_pairs(EIGHT).into_iter().map(|pair| pair.secret).collect();
+    let peers = [PublicKey(peer); EIGHT];
+    let subject = Subject::new(EIGHT, move || ours.derive_all(&secrets, &peers));
+    contest.enter_variant(name(), DERIVE, "eight at once", subject);
+}
+
+fn ed25519(openssls: &[OpenSsl]) -> Contest<'static> {
+    let mut contest = Contest::new(signature::NAME);
+    for backend in curves() {
+        contest.enter_signature(Side::Ours, signature::Ours(backend));
+    }
+    contest.enter_signature(Side::Peer, signature::Dalek);
+    contest.enter_signature(Side::Peer, signature::Graviola);
+    #[cfg(feature = "peers")]
+    contest.enter_signature(Side::Peer, signature::AwsLc);
+    for openssl in openssls {
+        contest.enter_signature(Side::Peer, openssl.clone());
+    }
+    contest
+}
+
+/// Backends whose curve arithmetic differs.
+fn curves() -> impl Iterator<Item = Backend> {
+    ["portable", "avx512"].into_iter().filter_map(|name| Backend::named(name).ok())
 }
 
 fn ml_kem_768(openssls: &[OpenSsl], skipped: &mut Vec<String>) -> Contest<'static> {

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::Path;
 
-use openssl_runtime::{Error, Key, Libraries, LibraryContext};
+use openssl_runtime::{Error, Key, Libraries, LibraryContext, Selection, Value};
 
 /// An OpenSSL with its default provider.
 #[derive(Clone)]
@@ -51,7 +51,18 @@ impl OpenSsl {
         Ok((key.encoded_public_key()?, key))
     }
 
-    /// A peer's public key.
+    /// A secret key, from its bytes.
+    pub(crate) fn import_secret(&self, algorithm: &str, secret: &[u8]) -> Result<Key, Error> {
+        let parts = [("priv", Value::Octets(secret))];
+        Key::from_data(&self.context, algorithm, None, Selection::Pair, &parts)
+    }
+
+    /// A public key, from its bytes.
+    pub(crate) fn import_public(&self, algorithm: &str, public: &[u8]) -> Result<Key, Error> {
+        Key::from_raw_public(&self.context, algorithm, None, public)
+    }
+
+    /// A peer's key share.
     pub(crate) fn import(&self, algorithm: &str, public: &[u8]) -> Result<Key, Error> {
         let mut key = Key::generate_parameters(&self.context, algorithm, None, &[])?;
         key.set_encoded_public_key(public)?;

@@ -4,6 +4,7 @@
 const MEASURED: &[&str] = &[
     "aws-lc-rs",
     "aws-lc-sys",
+    "ed25519-dalek",
     "graviola",
     "oqs",
     "oqs-sys",
@@ -19,7 +20,7 @@ const OPTIONAL: &[&str] = &["aws-lc-rs", "aws-lc-sys", "oqs", "oqs-sys"];
 /// Name and version of ours and of each crate that this program measures.
 pub fn measured() -> Vec<(String, String)> {
     let packages = packages(include_str!("../Cargo.lock"));
-    let ours = packages.iter().find(|package| !package.is_foreign && package.name == "kex");
+    let ours = packages.iter().find(|package| !package.is_foreign && package.name == "sntrup");
     let ours = ours.map(|package| ("fastkex".into(), package.version.clone()));
     let peers = packages.iter().filter(|package| {
         let built = cfg!(feature = "peers") || !OPTIONAL.contains(&&*package.name);

@@ -4,6 +4,8 @@ use bench::exchange::{self, X25519};
 use bench::kem::streamlined::*;
 use bench::kem::{Kem, StoredKeys, ml_kem};
 use bench::openssl::OpenSsl;
+use bench::signature::{self, Ed25519};
+use curve25519::x25519::PublicKey;
 use sntrup::*;
 
 const EXCHANGES: usize = 1000;
@@ -100,13 +102,24 @@ fn ml_kem() {
     }
 }
 
+/// Ours on each backend that has curve arithmetic of its own.
+fn curves() -> impl Iterator<Item = Backend> {
+    ["portable", "avx512"].into_iter().filter_map(|name| Backend::named(name).ok())
+}
+
 fn x25519_exchanges<P: X25519>(peer: &P) {
-    let ours = exchange::Ours;
-    for _ in 0..EXCHANGES {
-        let (our_public, our_secret) = ours.key_pair();
-        let (their_public, their_secret) = peer.key_pair();
-        let shared = ours.derive(&our_secret, &their_public);
-        assert_eq!(shared, peer.derive(&their_secret, &our_public), "{}", peer.name());
+    for ours in curves().map(exchange::Ours) {
+        let pairs = ours.key_pairs(EXCHANGES);
+        let (publics, secrets): (Vec<_>, Vec<_>) =
+            (0..pairs.len()).map(|_| peer.key_pair()).unzip();
+        let own: Vec<_> = pairs.iter().map(|pair| pair.secret.clone()).collect();
+        let theirs: Vec<_> = publics.iter().map(|public| PublicKey(*public)).collect();
+        let together = ours.derive_all(&own, &theirs);
+        for i in 0..EXCHANGES {
+            let shared = ours.derive(&own[i], &publics[i]);
+            assert_eq!(shared, peer.derive(&secrets[i], &pairs[i].public.0), "{}", peer.name());
+            assert_eq!(shared, *together[i].as_bytes());
+        }
     }
 }
 
@@ -118,6 +131,37 @@ fn x25519() {
     x25519_exchanges(&exchange::AwsLc);
     if let Some(openssl) = system_openssl(exchange::NAME) {
         x25519_exchanges(&openssl);
+    }
+}
+
+fn ed25519_signatures<P: Ed25519>(peer: &P) {
+    for ours in curves().map(signature::Ours) {
+        for i in 0..EXCHANGES {
+            let mut seed = [0; signature::KEY_BYTES];
+            generator::fill(&mut seed).unwrap();
+            let message = vec![i as u8; i];
+            let (public, key) = ours.key_pair(&seed);
+            let (their_public, their_key) = peer.key_pair(&seed);
+            assert_eq!(public, their_public, "{}", peer.name());
+            let mut signature = ours.sign(&key, &message);
+            assert_eq!(signature, peer.sign(&their_key, &message), "{}", peer.name());
+            for valid in [true, false] {
+                assert_eq!(ours.verify(&public, &message, &signature), valid);
+                assert_eq!(peer.verify(&public, &message, &signature), valid, "{}", peer.name());
+                signature[i % signature::SIGNATURE_BYTES] ^= 1 << (i % 8);
+            }
+        }
+    }
+}
+
+#[test]
+fn ed25519() {
+    ed25519_signatures(&signature::Dalek);
+    ed25519_signatures(&signature::Graviola);
+    #[cfg(feature = "peers")]
+    ed25519_signatures(&signature::AwsLc);
+    if let Some(openssl) = system_openssl(signature::NAME) {
+        ed25519_signatures(&openssl);
     }
 }
 
