@@ -118,8 +118,9 @@ impl Point {
         Point { x: self.x.neg().carried(), t: self.t.neg().carried(), ..*self }
     }
 
-    /// Twice the point. T is wanted by additions only.
-    #[inline(always)]
+    /// Twice the point. T is wanted by additions only. A call, as additions are: with all of them in one place the processor would
+    /// have more code at hand than it can keep.
+    #[inline(never)]
     pub(crate) const fn double(&self, wants_t: bool) -> Point {
         let (a, b) = (self.x.square(), self.y.square());
         let z = self.z.square();
@@ -131,7 +132,7 @@ impl Point {
         Point { x: e.mul(f), y: g.mul(h), z: f.mul(g), t }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     const fn add_with(&self, other: &Affine, z2: Fe) -> Point {
         let a = self.y.sub(self.x).mul(other.difference);
         let b = self.y.add(self.x).mul(other.sum);

@@ -39,6 +39,21 @@ const fn product(a: u64, b: u64) -> u128 {
     a as u128 * b as u128
 }
 
+/// Bits by which sums of products are shifted, so that a limb ends where a word does.
+const SHIFT: u32 = 64 - LIMB_BITS;
+
+/// The limb in a sum of products.
+#[inline(always)]
+const fn low(sum: u128) -> u64 {
+    sum as u64 >> SHIFT
+}
+
+/// What a sum of products carries.
+#[inline(always)]
+const fn high(sum: u128) -> u64 {
+    (sum >> 64) as u64
+}
+
 impl Fe {
     pub(crate) const ZERO: Fe = Fe([0; LIMBS]);
     pub(crate) const ONE: Fe = Fe::small(1);
@@ -140,7 +155,7 @@ impl Fe {
     /// Product of factors with limbs below 2^54; reduced.
     #[inline(always)]
     pub(crate) const fn mul(self, other: Fe) -> Fe {
-        let ([a0, a1, a2, a3, a4], [b0, b1, b2, b3, b4]) = (self.0, other.0);
+        let ([a0, a1, a2, a3, a4], [b0, b1, b2, b3, b4]) = (self.shifted(9), other.shifted(4));
         let (c1, c2, c3, c4) = (19 * b1, 19 * b2, 19 * b3, 19 * b4);
         Fe::of_products([
             product(a0, b0) + product(a1, c4) + product(a2, c3) + product(a3, c2) + product(a4, c1),
@@ -154,22 +169,22 @@ impl Fe {
     /// Square of an element with limbs below 2^54; reduced.
     #[inline(always)]
     pub(crate) const fn square(self) -> Fe {
-        let [a0, a1, a2, a3, a4] = self.0;
-        let (d0, d1, d2) = (2 * a0, 2 * a1, 2 * a2);
-        let (c3, c4) = (19 * a3, 19 * a4);
+        let ([a0, a1, a2, a3, a4], [b0, b1, b2, b3, b4]) = (self.shifted(9), self.shifted(4));
+        let (d0, d1) = (2 * b0, 2 * b1);
+        let (c3, c4) = (19 * b3, 19 * b4);
         Fe::of_products([
-            product(a0, a0) + product(d1, c4) + product(d2, c3),
-            product(d0, a1) + product(d2, c4) + product(a3, c3),
-            product(d0, a2) + product(a1, a1) + product(2 * a3, c4),
-            product(d0, a3) + product(d1, a2) + product(a4, c4),
-            product(d0, a4) + product(d1, a3) + product(a2, a2),
+            product(a0, b0) + product(a1, 2 * c4) + product(a2, 2 * c3),
+            product(a1, d0) + product(a2, 2 * c4) + product(a3, c3),
+            product(a2, d0) + product(a1, b1) + product(a3, 2 * c4),
+            product(a3, d0) + product(a2, d1) + product(a4, c4),
+            product(a4, d0) + product(a3, d1) + product(a2, b2),
         ])
     }
 
     /// Product with a factor below 2^17, for limbs below 2^54; reduced.
     #[inline(always)]
     pub(crate) const fn mul_small(self, factor: u32) -> Fe {
-        let ([a0, a1, a2, a3, a4], b) = (self.0, factor as u64);
+        let ([a0, a1, a2, a3, a4], b) = (self.0, (factor as u64) << SHIFT);
         Fe::of_products([
             product(a0, b),
             product(a1, b),
@@ -179,21 +194,37 @@ impl Fe {
         ])
     }
 
-    /// Carries sums of products below 2^115, the last one below 2^111; reduced.
+    #[inline(always)]
+    const fn shifted(self, bits: u32) -> [u64; LIMBS] {
+        let [a0, a1, a2, a3, a4] = self.0;
+        [a0 << bits, a1 << bits, a2 << bits, a3 << bits, a4 << bits]
+    }
+
+    /// Carries sums of products, times 2^13: what is above 51 bits is then a word. The sums are below 2^115, the last one below
+    /// 2^111. Twice, each to the next at once, which takes less time than from one to the next; reduced.
     #[inline(always)]
     const fn of_products(sums: [u128; LIMBS]) -> Fe {
-        let [r0, mut r1, mut r2, mut r3, mut r4] = sums;
-        r1 += (r0 >> LIMB_BITS) as u64 as u128;
-        r2 += (r1 >> LIMB_BITS) as u64 as u128;
-        r3 += (r2 >> LIMB_BITS) as u64 as u128;
-        r4 += (r3 >> LIMB_BITS) as u64 as u128;
-        let f0 = (r0 as u64 & MASK) + 19 * (r4 >> LIMB_BITS) as u64;
+        let [r0, r1, r2, r3, r4] = sums;
         Fe([
-            f0 & MASK,
-            (r1 as u64 & MASK) + (f0 >> LIMB_BITS),
-            r2 as u64 & MASK,
-            r3 as u64 & MASK,
-            r4 as u64 & MASK,
+            low(r0) + 19 * high(r4),
+            low(r1) + high(r0),
+            low(r2) + high(r1),
+            low(r3) + high(r2),
+            low(r4) + high(r3),
+        ])
+        .carried_at_once()
+    }
+
+    /// Reduced, for any limbs.
+    #[inline(always)]
+    const fn carried_at_once(self) -> Fe {
+        let [f0, f1, f2, f3, f4] = self.0;
+        Fe([
+            (f0 & MASK) + 19 * (f4 >> LIMB_BITS),
+            (f1 & MASK) + (f0 >> LIMB_BITS),
+            (f2 & MASK) + (f1 >> LIMB_BITS),
+            (f3 & MASK) + (f2 >> LIMB_BITS),
+            (f4 & MASK) + (f3 >> LIMB_BITS),
         ])
     }
 

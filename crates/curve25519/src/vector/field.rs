@@ -4,7 +4,7 @@
 //! have limbs below 2^52 otherwise; products are wide. The sum of two wide vectors may be carried, and so may a wide vector, or a
 //! sum of two, less a wide one; what is carried is reduced.
 
-use lanes::{FIELD_LANES, FieldLanes, Limb};
+use lanes::{FIELD_LANES, FieldLanes};
 
 use crate::field::{Fe, LIMB_BITS, LIMBS};
 

@@ -8,6 +8,8 @@ mod field;
 mod fixed;
 mod ladder;
 mod points;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use double::double_multiple_vartime;
 pub(crate) use fixed::{multiple_of_base, multiples_of_base};
