@@ -17,11 +17,9 @@ pub(crate) type Table = [[u64; ENTRIES]; WORDS];
 #[repr(align(64))]
 struct Aligned([Table; TABLES]);
 
-#[allow(long_running_const_eval, reason = "it takes seconds, and ends")]
-const ALL: [Table; TABLES] = multiples();
-
 /// Entry e of table i is (2e + 1) 256^i times the base point.
-static MULTIPLES: Aligned = Aligned(ALL);
+#[allow(long_running_const_eval, reason = "it takes seconds, and ends")]
+static MULTIPLES: Aligned = Aligned(multiples());
 
 /// The tables.
 pub(crate) fn tables() -> &'static [Table; TABLES] {
@@ -84,7 +82,7 @@ pub(crate) const fn first_multiple(index: usize) -> [Fe; 3] {
     let mut parts = [Fe::ZERO; 3];
     let mut i = 0;
     while i < WORDS {
-        parts[i / LIMBS].0[i % LIMBS] = ALL[0][i][index];
+        parts[i / LIMBS].0[i % LIMBS] = MULTIPLES.0[0][i][index];
         i += 1;
     }
     parts

@@ -45,6 +45,16 @@ impl From<sntrup::Error> for Error {
     }
 }
 
+impl From<curve25519::Error> for Error {
+    fn from(error: curve25519::Error) -> Self {
+        match error {
+            curve25519::Error::SmallOrder => Error::SmallOrder,
+            // An exchange has no other errors.
+            _ => Error::RandomSource,
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

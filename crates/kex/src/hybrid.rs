@@ -18,7 +18,7 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
 
     type PublicKey = (A::PublicKey, B::Public);
     type SecretKey = (A::SecretKey, B::Secret);
-    type PreparedEncapsulation = (A::PreparedEncapsulation, B::Secret);
+    type PreparedEncapsulation = (A::PreparedEncapsulation, Ephemeral<B>);
     type BatchMemory = A::BatchMemory;
 
     fn generate_batch<R: TryCryptoRng + ?Sized>(
@@ -27,14 +27,13 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         count: usize,
         random: &mut R,
     ) -> Result<Vec<KeyPair<Self>>, Error> {
-        A::generate_batch(memory, backend, count, random)?
-            .into_iter()
-            .map(|a| {
-                let secret = B::start(random)?;
-                let public = (a.public, B::public(&secret));
-                Ok(KeyPair { public, secret: (a.secret, secret) })
-            })
-            .collect()
+        let pairs = A::generate_batch(memory, backend, count, random)?;
+        let secrets = B::start_batch(backend, count, random)?;
+        let both = pairs.into_iter().zip(secrets).map(|(a, secret)| {
+            let public = (a.public, B::public(&secret));
+            KeyPair { public, secret: (a.secret, secret) }
+        });
+        Ok(both.collect())
     }
 
     fn read_public_key(bytes: &[u8]) -> Result<Self::PublicKey, Error> {
@@ -77,7 +76,8 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         let (ciphertext_a, ciphertext_b) = ciphertext.split_at_mut(A::CIPHERTEXT_BYTES);
         let (secret_a, secret_b) = secret.split_at_mut(A::SHARED_SECRET_BYTES);
         A::encapsulate(a, backend, random, ciphertext_a, secret_a)?;
-        answer::<B>(&B::start(random)?, b, ciphertext_b, secret_b)
+        let secret = B::start(backend, random)?;
+        Ephemeral::<B> { secret, backend }.answer(b, ciphertext_b, secret_b)
     }
 
     fn prepare_batch<R: TryCryptoRng + ?Sized>(
@@ -85,10 +85,10 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         count: usize,
         random: &mut R,
     ) -> Result<Vec<Self::PreparedEncapsulation>, Error> {
-        A::prepare_batch(backend, count, random)?
-            .into_iter()
-            .map(|a| Ok((a, B::start(random)?)))
-            .collect()
+        let prepared = A::prepare_batch(backend, count, random)?;
+        let secrets = B::start_batch(backend, count, random)?;
+        let both = prepared.into_iter().zip(secrets);
+        Ok(both.map(|(a, secret)| (a, Ephemeral { secret, backend })).collect())
     }
 
     fn encapsulate_prepared(
@@ -100,7 +100,7 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         let (ciphertext_a, ciphertext_b) = ciphertext.split_at_mut(A::CIPHERTEXT_BYTES);
         let (secret_a, secret_b) = secret.split_at_mut(A::SHARED_SECRET_BYTES);
         A::encapsulate_prepared(prepared_a, a, ciphertext_a, secret_a)?;
-        answer::<B>(&prepared_b, b, ciphertext_b, secret_b)
+        prepared_b.answer(b, ciphertext_b, secret_b)
     }
 
     fn decapsulate(
@@ -114,19 +114,38 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         let (secret_a, secret_b) = secret.split_at_mut(A::SHARED_SECRET_BYTES);
         let peer = B::read_public(ciphertext_b)?;
         A::decapsulate(a, backend, ciphertext_a, secret_a)?;
-        B::complete(b, &peer, secret_b)
+        B::complete(b, backend, &peer, secret_b)
     }
 }
 
-/// The key exchange's part of an encapsulation.
-fn answer<B: KeyExchange>(
-    ephemeral: &B::Secret,
-    peer: &B::Public,
-    ciphertext: &mut [u8],
-    secret: &mut [u8],
-) -> Result<(), Error> {
-    B::write_public(&B::public(ephemeral), ciphertext);
-    B::complete(ephemeral, peer, secret)
+/// The key exchange's part of an encapsulation: a secret value for one answer, and where that will be computed.
+pub struct Ephemeral<B: KeyExchange> {
+    secret: B::Secret,
+    backend: Backend,
+}
+
+impl<B: KeyExchange> Ephemeral<B> {
+    fn answer(
+        &self,
+        peer: &B::Public,
+        ciphertext: &mut [u8],
+        secret: &mut [u8],
+    ) -> Result<(), Error> {
+        B::write_public(&B::public(&self.secret), ciphertext);
+        B::complete(&self.secret, self.backend, peer, secret)
+    }
+}
+
+impl<B: KeyExchange> Storable for Ephemeral<B> {
+    const STORED_BYTES: usize = B::Secret::STORED_BYTES;
+
+    fn store(&self, out: &mut [u8]) {
+        self.secret.store(out);
+    }
+
+    fn restore(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        Ok(Ephemeral { secret: B::Secret::restore(backend, bytes)?, backend })
+    }
 }
 
 impl<A: Storable, B: Storable> Storable for (A, B) {

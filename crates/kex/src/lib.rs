@@ -16,7 +16,7 @@ pub use error::Error;
 pub use groups::{
     CODE_POINTS, GroupVisitor, OID_ROOT, TLS_GROUPS, TlsGroup, TlsKem, group_named, visit_groups,
 };
-pub use hybrid::Hybrid;
+pub use hybrid::{Ephemeral, Hybrid};
 pub use lanes::{Backend, BackendError};
 pub use sntrup_kem::Sntrup;
 pub use traits::{Kem, KeyExchange, KeyPair, Storable};

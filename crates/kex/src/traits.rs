@@ -182,7 +182,22 @@ pub trait KeyExchange: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// The random source failed.
-    fn start<R: TryCryptoRng + ?Sized>(random: &mut R) -> Result<Self::Secret, Error>;
+    fn start<R: TryCryptoRng + ?Sized>(
+        backend: Backend,
+        random: &mut R,
+    ) -> Result<Self::Secret, Error> {
+        Self::start_batch(backend, 1, random)?.pop().ok_or(Error::RandomSource)
+    }
+
+    /// `count` fresh secret values, together cheaper than one by one.
+    ///
+    /// # Errors
+    /// The random source failed.
+    fn start_batch<R: TryCryptoRng + ?Sized>(
+        backend: Backend,
+        count: usize,
+        random: &mut R,
+    ) -> Result<Vec<Self::Secret>, Error>;
 
     /// The public value of a secret one.
     fn public(secret: &Self::Secret) -> Self::Public;
@@ -209,5 +224,10 @@ pub trait KeyExchange: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// The result would not depend on the secret.
-    fn complete(secret: &Self::Secret, peer: &Self::Public, out: &mut [u8]) -> Result<(), Error>;
+    fn complete(
+        secret: &Self::Secret,
+        backend: Backend,
+        peer: &Self::Public,
+        out: &mut [u8],
+    ) -> Result<(), Error>;
 }

@@ -1,6 +1,6 @@
-use lanes::Backend;
+use curve25519::x25519::{self, KeyPair, PublicKey, SecretKey};
+use lanes::{Backend, Portable};
 use rand_core::TryCryptoRng;
-use x25519_dalek::{PublicKey, StaticSecret};
 use zeroize::Zeroizing;
 
 use crate::{Error, KeyExchange, Storable};
@@ -46,14 +46,17 @@ impl KeyExchange for X25519 {
     type Public = PublicKey;
     type Secret = Secret;
 
-    fn start<R: TryCryptoRng + ?Sized>(random: &mut R) -> Result<Secret, Error> {
-        let mut bytes = Zeroizing::new([0; BYTES]);
-        random.try_fill_bytes(&mut *bytes).map_err(|_| Error::RandomSource)?;
-        Ok(Secret::new(&bytes))
+    fn start_batch<R: TryCryptoRng + ?Sized>(
+        backend: Backend,
+        count: usize,
+        random: &mut R,
+    ) -> Result<Vec<Secret>, Error> {
+        let pairs = x25519::generate_batch(backend, random, count)?;
+        Ok(pairs.into_iter().map(Secret).collect())
     }
 
     fn public(secret: &Secret) -> PublicKey {
-        secret.public
+        secret.0.public
     }
 
     /// Refuses points of small order. Non-canonical values are taken, as RFC 7748 demands.
@@ -66,56 +69,50 @@ impl KeyExchange for X25519 {
         if SMALL_ORDER.contains(&u) {
             return Err(Error::SmallOrder);
         }
-        Ok(PublicKey::from(public))
+        Ok(PublicKey(public))
     }
 
     fn write_public(public: &PublicKey, out: &mut [u8]) {
-        out.copy_from_slice(public.as_bytes());
+        out.copy_from_slice(&public.0);
     }
 
     fn read_secret(bytes: &[u8]) -> Result<Secret, Error> {
         Error::check_length("X25519 secret key", BYTES, bytes)?;
         let mut scalar = Zeroizing::new([0; BYTES]);
         scalar.copy_from_slice(bytes);
-        Ok(Secret::new(&scalar))
+        let secret = SecretKey::from_bytes(&scalar);
+        // Keys that are read are few: whoever reads one need not choose a backend.
+        let public = x25519::public_key(Backend::Portable(Portable), &secret);
+        Ok(Secret(KeyPair { public, secret }))
     }
 
     fn write_secret(secret: &Secret, out: &mut [u8]) {
-        out.copy_from_slice(secret.scalar.as_bytes());
+        out.copy_from_slice(secret.0.secret.as_bytes());
     }
 
-    fn complete(secret: &Secret, peer: &PublicKey, out: &mut [u8]) -> Result<(), Error> {
-        let shared = secret.scalar.diffie_hellman(peer);
-        if !shared.was_contributory() {
-            return Err(Error::SmallOrder);
-        }
+    fn complete(
+        secret: &Secret,
+        backend: Backend,
+        peer: &PublicKey,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        let shared = x25519::shared_secret(backend, &secret.0.secret, peer)?;
         out.copy_from_slice(shared.as_bytes());
         Ok(())
     }
 }
 
-/// A secret value, and the public one, whose computation is half of a key exchange.
+/// A secret value, and the public one, whose computation is a part of a key exchange.
 #[derive(Clone)]
-pub struct Secret {
-    scalar: StaticSecret,
-    public: PublicKey,
-}
-
-impl Secret {
-    fn new(bytes: &[u8; BYTES]) -> Self {
-        let scalar = StaticSecret::from(*bytes);
-        let public = PublicKey::from(&scalar);
-        Secret { scalar, public }
-    }
-}
+pub struct Secret(KeyPair);
 
 impl Storable for Secret {
     const STORED_BYTES: usize = 2 * BYTES;
 
     fn store(&self, out: &mut [u8]) {
         let (scalar, public) = out.split_at_mut(BYTES);
-        scalar.copy_from_slice(self.scalar.as_bytes());
-        public.copy_from_slice(self.public.as_bytes());
+        scalar.copy_from_slice(self.0.secret.as_bytes());
+        public.copy_from_slice(&self.0.public.0);
     }
 
     fn restore(_: Backend, bytes: &[u8]) -> Result<Self, Error> {
@@ -124,7 +121,8 @@ impl Storable for Secret {
         let mut public = [0; BYTES];
         scalar.copy_from_slice(&bytes[..BYTES]);
         public.copy_from_slice(&bytes[BYTES..]);
-        Ok(Secret { scalar: StaticSecret::from(*scalar), public: PublicKey::from(public) })
+        let secret = SecretKey::from_bytes(&scalar);
+        Ok(Secret(KeyPair { public: PublicKey(public), secret }))
     }
 }
 
@@ -132,18 +130,36 @@ impl Storable for Secret {
 mod tests {
     use super::*;
 
+    fn start() -> Secret {
+        X25519::start(Backend::best(), &mut getrandom::SysRng).unwrap()
+    }
+
     #[test]
     fn small_order_points_are_refused_with_either_top_bit() {
-        let secret = X25519::start(&mut getrandom::SysRng).unwrap();
+        let secret = start();
         for u in SMALL_ORDER {
             for top in [0, 0x80] {
                 let mut u = u;
                 u[BYTES - 1] |= top;
                 assert_eq!(X25519::read_public(&u), Err(Error::SmallOrder), "{u:02x?}");
                 // The list holds nothing but such points.
-                let shared = secret.scalar.diffie_hellman(&PublicKey::from(u));
-                assert!(!shared.was_contributory(), "{u:02x?}");
+                let result =
+                    X25519::complete(&secret, Backend::best(), &PublicKey(u), &mut [0; BYTES]);
+                assert_eq!(result, Err(Error::SmallOrder), "{u:02x?}");
             }
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_what_is_read() {
+        let secret = start();
+        let mut stored = [0; Secret::STORED_BYTES];
+        secret.store(&mut stored);
+        let restored = Secret::restore(Backend::best(), &stored).unwrap();
+        let read = X25519::read_secret(secret.0.secret.as_bytes()).unwrap();
+        for other in [restored, read] {
+            assert_eq!(other.0.secret.as_bytes(), secret.0.secret.as_bytes());
+            assert_eq!(X25519::public(&other), X25519::public(&secret));
         }
     }
 
@@ -160,7 +176,7 @@ mod tests {
         let secret = X25519::read_secret(&secret).unwrap();
         let peer = X25519::read_public(&peer).unwrap();
         let mut out = [0; BYTES];
-        X25519::complete(&secret, &peer, &mut out).unwrap();
+        X25519::complete(&secret, Backend::best(), &peer, &mut out).unwrap();
         assert_eq!(out.as_slice(), shared);
     }
 }

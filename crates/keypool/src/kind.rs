@@ -125,9 +125,8 @@ impl<X: KeyExchange> Kind for Exchanges<X> {
     const STORED_BYTES: usize = X::Secret::STORED_BYTES;
     const LARGEST_BATCH: usize = 256;
 
-    fn generate((): &mut (), _: Backend, count: usize) -> Result<Vec<X::Secret>, Error> {
-        let mut random = OperationRandom::new();
-        (0..count).map(|_| X::start(&mut random)).collect()
+    fn generate((): &mut (), backend: Backend, count: usize) -> Result<Vec<X::Secret>, Error> {
+        X::start_batch(backend, count, &mut OperationRandom::new())
     }
 
     fn store(item: &X::Secret, out: &mut [u8]) {

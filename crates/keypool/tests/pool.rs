@@ -191,7 +191,7 @@ fn what_is_taken_works() {
     let secrets = [pool.take().unwrap(), pool.take().unwrap()];
     let publics = [X25519::public(&secrets[0]), X25519::public(&secrets[1])];
     assert!(publics[0] != publics[1]);
-    X25519::complete(&secrets[0], &publics[1], &mut shared[0]).unwrap();
-    X25519::complete(&secrets[1], &publics[0], &mut shared[1]).unwrap();
+    X25519::complete(&secrets[0], Backend::best(), &publics[1], &mut shared[0]).unwrap();
+    X25519::complete(&secrets[1], Backend::best(), &publics[0], &mut shared[1]).unwrap();
     assert_eq!(shared[0], shared[1]);
 }

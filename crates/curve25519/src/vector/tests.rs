@@ -11,7 +11,7 @@ use crate::scalar::{self, Words};
 
 /// Does something on portable lanes, and on those of the machine.
 fn on_all_lanes(what: impl Copy + FieldDispatch<Output = ()>) {
-    what.on(Portable::default());
+    what.on(Portable);
     for backend in Backend::available() {
         backend.run_field(what);
     }

@@ -100,7 +100,7 @@ impl FieldLanes for Portable {
         let mut found = [0; FIELD_LANES];
         for (entry, &value) in table.iter().enumerate() {
             for (found, index) in found.iter_mut().zip(index) {
-                let difference = index as usize % FIELD_LANES ^ entry;
+                let difference = (index as usize % FIELD_LANES) ^ entry;
                 *found |= value & ((difference as u64).wrapping_sub(1) >> 63).wrapping_neg();
             }
         }
