@@ -5,7 +5,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use measure::{Machine, Measurement, Options, measure};
 use random::OperationRandom;
-use sntrup::{Backend, Error};
+use sntrup::Backend;
 
 /// The random source of one operation, which is the provider's.
 pub(crate) fn random() -> OperationRandom {
@@ -57,16 +57,16 @@ pub(crate) fn progress_bar(steps: usize, each: Duration) -> ProgressBar {
 }
 
 /// Notes an error of a random source that fails while it is measured.
-pub(crate) fn noting<T>(error: &mut Option<Error>, result: Result<T, Error>) -> Option<T> {
+pub(crate) fn noting<T, E>(error: &mut Option<E>, result: Result<T, E>) -> Option<T> {
     result.map_err(|other| *error = Some(other)).ok()
 }
 
 /// A measurement of `operation`, unless it fails.
-pub(crate) fn measure_fallible<T>(
+pub(crate) fn measure_fallible<T, E>(
     options: &Options,
     operations_per_call: usize,
-    mut operation: impl FnMut() -> Result<T, Error>,
-) -> Result<Measurement, Error> {
+    mut operation: impl FnMut() -> Result<T, E>,
+) -> Result<Measurement, E> {
     let mut error = None;
     let measurement = measure(options, operations_per_call, || noting(&mut error, operation()));
     error.map_or(Ok(measurement), Err)

@@ -34,7 +34,7 @@ pub(crate) fn for_set<F: ForSet>(name: &str, what: F) -> Option<F::Output> {
 }
 
 /// What stands for all of them on the command line.
-const ALL: &str = "all";
+pub(crate) const ALL: &str = "all";
 
 /// Takes a name, or `all`.
 pub(crate) fn parser() -> PossibleValuesParser {

@@ -1,10 +1,13 @@
 //! `fastkex speed`: how long each operation takes on this machine.
 
+mod curves;
 mod pool;
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use indicatif::ProgressBar;
 use measure::{Align, Measurement, Options, Table, measure, measure_prepared};
 use serde::Serialize;
@@ -20,14 +23,14 @@ use cli::{Failure, Outcome};
 /// Measure every operation on this machine
 ///
 /// Keys (keygen) and preparations for encapsulating (prepare) are made in batches, and the time is that of one of them. The default
-/// takes some seconds; `--algorithm all` measures the other parameter sets, too, and takes six times as long.
+/// takes some seconds; `--algorithm all` measures the other parameter sets and the curves, too, and takes seven times as long.
 #[derive(Args, Debug)]
 pub(crate) struct Speed {
     /// Print one JSON array instead of a table
     #[arg(long)]
     json: bool,
-    /// Parameter sets, apart by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sets::parser(), default_value = "sntrup761")]
+    /// Parameter sets, x25519 and ed25519, apart by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parser(), default_value = "sntrup761")]
     algorithm: Vec<String>,
     /// Instruction sets, apart by commas: portable, avx2, avx512 [default: all that this machine has]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
@@ -59,8 +62,13 @@ struct Row {
 impl Speed {
     pub(crate) fn run(&self) -> Outcome {
         let algorithms = sets::selected(&self.algorithm);
+        let curves = curves::selected(&self.algorithm);
         let backends = backends(&self.backend);
         if self.pool {
+            if algorithms.is_empty() {
+                let message = "--pool measures pools of a parameter set: expected one of ";
+                return Err(Failure::new(format!("{message}{}", sets::NAMES.join(", "))));
+            }
             let backend = backends.last().copied().unwrap_or(Backend::best());
             let rows = pool::rows(&algorithms, backend, self.seconds)?;
             if self.json {
@@ -74,15 +82,25 @@ impl Speed {
         batches.sort_unstable();
         batches.dedup();
 
-        let lines = algorithms.len() * backends.len() * (2 * batches.len() + 4);
+        let of_sets = algorithms.len() * (2 * batches.len() + 4);
+        let of_curves = curves.len() * (batches.len() + 2);
+        let lines = backends.len() * (of_sets + of_curves);
         let progress = progress_bar(lines, self.seconds);
         let mut rows = Vec::with_capacity(lines);
+        let options = Options { time: self.seconds, ..Options::default() };
+        let (backends, progress) = (&backends[..], &progress);
         for name in algorithms {
-            let options = Options { time: self.seconds, ..Options::default() };
             let measuring =
-                Measuring { options, backends: &backends, progress: &progress, rows: &mut rows };
+                Measuring { algorithm: name, options, backends, progress, rows: &mut rows };
             for_set(name, OfSet { measuring, batches: &batches })
                 .ok_or_else(|| Failure::new(format!("unknown parameter set {name}")))??;
+        }
+        for curve in curves {
+            let algorithm = curve.name();
+            curve.measure(
+                Measuring { algorithm, options, backends, progress, rows: &mut rows },
+                &batches,
+            )?;
         }
         progress.finish_and_clear();
         if self.json {
@@ -94,8 +112,14 @@ impl Speed {
     }
 }
 
-/// What measurements of one parameter set have in common.
+/// Takes the names of parameter sets and curves, or `all`.
+fn parser() -> PossibleValuesParser {
+    PossibleValuesParser::new(sets::NAMES.into_iter().chain(curves::NAMES).chain([sets::ALL]))
+}
+
+/// What measurements of one algorithm have in common.
 struct Measuring<'a> {
+    algorithm: &'static str,
     options: Options,
     backends: &'a [Backend],
     progress: &'a ProgressBar,
@@ -104,17 +128,18 @@ struct Measuring<'a> {
 
 impl Measuring<'_> {
     /// Adds a row for each backend, one after another.
-    fn add<P: ParameterSet>(
+    fn add<E: Display>(
         &mut self,
         operation: &'static str,
         batch: usize,
-        mut how: impl FnMut(&Options, Backend) -> Result<Measurement, Error>,
+        mut how: impl FnMut(&Options, Backend) -> Result<Measurement, E>,
     ) -> Result<(), Failure> {
+        let algorithm = self.algorithm;
         for &backend in self.backends {
-            self.progress.set_message(format!("{} {operation} {}", P::NAME, backend.name()));
+            self.progress.set_message(format!("{algorithm} {operation} {}", backend.name()));
             let measurement = how(&self.options, backend)
-                .map_err(Failure::about(format!("{} {operation}", P::NAME)))?;
-            let (algorithm, backend) = (P::NAME, backend.name());
+                .map_err(Failure::about(format!("{algorithm} {operation}")))?;
+            let backend = backend.name();
             self.rows.push(Row { algorithm, operation, backend, batch, measurement });
             self.progress.inc(1);
         }
@@ -134,7 +159,7 @@ impl ForSet for OfSet<'_> {
         let OfSet { mut measuring, batches } = self;
 
         for &batch in batches {
-            measuring.add::<P>("keygen", batch, |options, backend| {
+            measuring.add("keygen", batch, |options, backend| {
                 measure_fallible(options, batch, || {
                     KeyPair::<P>::generate_batch(backend, batch, &mut random())
                 })
@@ -144,17 +169,17 @@ impl ForSet for OfSet<'_> {
         let best = Backend::best();
         let pair = KeyPair::<P>::generate(best, &mut random()).map_err(Failure::new)?;
         let (public, secret) = pair.into_parts();
-        measuring.add::<P>("encapsulate", 1, |options, backend| {
+        measuring.add("encapsulate", 1, |options, backend| {
             measure_fallible(options, 1, || public.encapsulate(backend, &mut random()))
         })?;
         for &batch in batches {
-            measuring.add::<P>("prepare", batch, |options, backend| {
+            measuring.add("prepare", batch, |options, backend| {
                 measure_fallible(options, batch, || {
                     PreparedEncapsulation::<P>::generate_batch(backend, batch, &mut random())
                 })
             })?;
         }
-        measuring.add::<P>("encapsulate-prepared", 1, |options, backend| {
+        measuring.add("encapsulate-prepared", 1, |options, backend| {
             let mut error = None;
             let prepare = || {
                 let prepared = PreparedEncapsulation::<P>::generate(backend, &mut random());
@@ -167,12 +192,12 @@ impl ForSet for OfSet<'_> {
         })?;
 
         let (ciphertext, _) = public.encapsulate(best, &mut random()).map_err(Failure::new)?;
-        measuring.add::<P>("decapsulate", 1, |options, backend| {
-            Ok(measure(options, 1, || secret.decapsulate(backend, &ciphertext)))
+        measuring.add("decapsulate", 1, |options, backend| {
+            Ok::<_, Error>(measure(options, 1, || secret.decapsulate(backend, &ciphertext)))
         })?;
-        measuring.add::<P>("decapsulate-expanded", 1, |options, backend| {
+        measuring.add("decapsulate-expanded", 1, |options, backend| {
             let expanded: ExpandedKey<P> = secret.expand(backend);
-            Ok(measure(options, 1, || expanded.decapsulate(&ciphertext)))
+            Ok::<_, Error>(measure(options, 1, || expanded.decapsulate(&ciphertext)))
         })
     }
 }

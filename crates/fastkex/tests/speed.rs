@@ -56,6 +56,42 @@ fn json_has_every_operation_on_every_backend() {
 }
 
 #[test]
+fn curves_are_measured() {
+    let arguments = ["--json", "--algorithm", "ed25519,x25519", "--batch", "3"];
+    let output = speed(&[&arguments[..], &["--seconds", "0.01"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found: Vec<_> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            assert!(row["nanoseconds"].as_f64().unwrap() > 0.0, "{row}");
+            let text = |name: &str| row[name].as_str().unwrap().to_owned();
+            (text("algorithm"), text("operation"), row["batch"].as_u64().unwrap(), text("backend"))
+        })
+        .collect();
+    let operations = [
+        ("x25519", "keygen", 3),
+        ("x25519", "derive", 1),
+        ("x25519", "derive-eight", 8),
+        ("ed25519", "keygen", 3),
+        ("ed25519", "sign", 1),
+        ("ed25519", "verify", 1),
+    ];
+    let expected: Vec<_> = operations
+        .iter()
+        .flat_map(|&(algorithm, operation, batch)| {
+            Backend::available().map(move |backend| {
+                (algorithm.to_owned(), operation.to_owned(), batch, backend.name().to_owned())
+            })
+        })
+        .collect();
+    assert_eq!(found, expected);
+    assert_refused(&speed(&["--pool", "--algorithm", "x25519"]), "expected one of sntrup653");
+}
+
+#[test]
 fn the_table_says_where_and_how_it_was_measured() {
     let arguments = ["--algorithm", "sntrup761,sntrup653", "--backend", "portable", "--batch", "2"];
     let output = speed(&[&arguments[..], &["--seconds", "0.001"]].concat());
