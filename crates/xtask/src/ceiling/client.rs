@@ -51,8 +51,8 @@ impl CeilingClient {
     pub(crate) fn run(&self) -> Outcome {
         let visit: Visit = plan::read(&self.visit)?;
         processor::stay_on(visit.plan.core)?;
-        let context = visit.plan.context().map_err(Failure::new)?;
-        let known = plan::known(&context);
+        let contexts = visit.plan.contexts().map_err(Failure::new)?;
+        let known = plan::known(&contexts.stock);
         let mut samples = Vec::new();
         for certificate in &visit.plan.certificates {
             let mut runs = Vec::new();
@@ -65,7 +65,7 @@ impl CeilingClient {
                 };
                 let trusted = std::fs::read(&certificate.certificate)
                     .map_err(Failure::about(&certificate.name))?;
-                let settings = SslContext::client(&context)
+                let settings = SslContext::client(contexts.of(contestant))
                     .and_then(|client| client.trust_pem(trusted)?.groups(contestant.group.name))
                     .map_err(Failure::about(contestant.group.name))?
                     .build();
@@ -76,7 +76,7 @@ impl CeilingClient {
             measure(&visit, &mut runs)?;
             samples.extend(runs.into_iter().map(|run| run.samples));
         }
-        let found = Found { openssl: context.libraries().version().to_string(), samples };
+        let found = Found { openssl: contexts.stock.libraries().version().to_string(), samples };
         println!("{}", serde_json::to_string(&found).map_err(Failure::new)?);
         Ok(true)
     }

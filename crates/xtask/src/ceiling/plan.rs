@@ -19,6 +19,8 @@ pub(crate) struct Contestant {
     pub(crate) group: Group,
     /// Not every libssl has it.
     pub(crate) is_openssls: bool,
+    /// Its key exchange, and signatures, are computed by fastkex where fastkex offers to.
+    pub(crate) is_faster: bool,
 }
 
 /// The null group with the key shares of sntrup761, in reports.
@@ -29,7 +31,13 @@ pub(crate) const NULL_SMALL: &str = "null-small";
 /// Ours.
 const OURS: [&str; 2] = ["sntrup761", "X25519SNTRUP761"];
 /// OpenSSL's.
-const OPENSSLS: [&str; 3] = ["X25519", "P-256", "X25519MLKEM768"];
+const OPENSSLS: [&str; 3] = [X25519, "P-256", "X25519MLKEM768"];
+/// OpenSSL's X25519, computed by OpenSSL, in reports.
+pub(crate) const X25519: &str = "X25519";
+/// The same, computed by fastkex, and so are Ed25519's signatures.
+const X25519_FASTER: &str = "X25519, fastkex";
+/// Prefers what fastkex has of what others have, too.
+const PREFERENCE: &str = "?provider=fastkex";
 
 /// Every group that is measured, in the order of reports.
 pub(crate) fn contestants() -> Vec<Contestant> {
@@ -43,12 +51,15 @@ pub(crate) fn contestants() -> Vec<Contestant> {
             server_bytes: null.server_bytes,
         },
         is_openssls: false,
+        is_faster: false,
     });
     let named = |label: &'static str| {
-        let is_openssls = OPENSSLS.contains(&label);
-        groups::named(label).map(|group| Contestant { label, group, is_openssls })
+        let (is_openssls, is_faster) = (OPENSSLS.contains(&label), label == X25519_FASTER);
+        let group = groups::named(if is_faster { X25519 } else { label });
+        group.map(|group| Contestant { label, group, is_openssls, is_faster })
     };
-    nulls.chain(OURS.into_iter().chain(OPENSSLS).filter_map(named)).collect()
+    let labels = OURS.into_iter().chain(OPENSSLS).chain([X25519_FASTER]);
+    nulls.chain(labels.filter_map(named)).collect()
 }
 
 /// What both ends know.
@@ -125,8 +136,14 @@ pub(crate) struct Samples {
 }
 
 impl Plan {
-    /// The libraries, with the default provider and the modules.
-    pub(crate) fn context(&self) -> Result<LibraryContext, Error> {
+    /// The libraries, with the default provider and the modules, for contestants that are faster, and for the others.
+    pub(crate) fn contexts(&self) -> Result<Contexts, Error> {
+        let (stock, faster) = (self.context()?, self.context()?);
+        faster.set_default_properties(PREFERENCE)?;
+        Ok(Contexts { stock, faster })
+    }
+
+    fn context(&self) -> Result<LibraryContext, Error> {
         let libraries = match &self.openssl {
             Some(folder) => Libraries::open_directory(folder)?,
             None => Libraries::system()?,
@@ -137,6 +154,19 @@ impl Plan {
             context.load_provider(&module.display().to_string())?.keep();
         }
         Ok(context)
+    }
+}
+
+/// Contexts of one OpenSSL.
+pub(crate) struct Contexts {
+    pub(crate) stock: LibraryContext,
+    faster: LibraryContext,
+}
+
+impl Contexts {
+    /// The one that a contestant asks for.
+    pub(crate) fn of(&self, contestant: &Contestant) -> &LibraryContext {
+        if contestant.is_faster { &self.faster } else { &self.stock }
     }
 }
 
@@ -159,7 +189,7 @@ mod tests {
     #[test]
     fn everybody_takes_part() {
         let labels: Vec<_> = contestants().iter().map(|one| one.label).collect();
-        assert_eq!(labels.len(), 2 + OURS.len() + OPENSSLS.len());
+        assert_eq!(labels.len(), 2 + OURS.len() + OPENSSLS.len() + 1);
         assert_eq!(labels[..2], [NULL, NULL_SMALL]);
         let sizes = |one: &Contestant| (one.group.client_bytes, one.group.server_bytes);
         let sntrup761 = groups::named("sntrup761").unwrap();

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use cli::Failure;
 
-use super::plan::{self, Found, NULL, NULL_SMALL, Samples};
+use super::plan::{self, Found, NULL, NULL_SMALL, Samples, X25519};
 use super::{Answering, ServerKind};
 
 /// All that was measured.
@@ -46,6 +46,8 @@ pub(crate) struct Row {
     ratio_to_null_p75: Option<f64>,
     /// The same for the null group with small key shares.
     ratio_to_null_small: Option<f64>,
+    /// The same for OpenSSL's own X25519.
+    ratio_to_x25519: Option<f64>,
     /// Processor time of one connection.
     client_microseconds: f64,
     server_microseconds: Option<f64>,
@@ -110,6 +112,7 @@ impl Report {
                 ratio_to_null_p25: to_null.map(|ratios| ratios.first),
                 ratio_to_null_p75: to_null.map(|ratios| ratios.third),
                 ratio_to_null_small: ratios(NULL_SMALL).map(|ratios| ratios.median),
+                ratio_to_x25519: ratios(X25519).map(|ratios| ratios.median),
                 client_microseconds: 1e6 * samples.client_seconds / samples.connections as f64,
                 server_microseconds: samples
                     .server_seconds
@@ -142,6 +145,7 @@ impl fmt::Display for Report {
             ("of null", Align::Right),
             ("quartiles", Align::Right),
             ("of null-small", Align::Right),
+            ("of X25519", Align::Right),
             ("by CPU time", Align::Right),
             ("client \u{b5}s", Align::Right),
             ("server \u{b5}s", Align::Right),
@@ -160,6 +164,7 @@ impl fmt::Display for Report {
                 ratio(row.ratio_to_null),
                 both.map_or_else(String::new, |(low, high)| format!("{low:.3}-{high:.3}")),
                 ratio(row.ratio_to_null_small),
+                ratio(row.ratio_to_x25519),
                 ratio(row.cpu_ratio_to_null),
                 grouped(row.client_microseconds),
                 row.server_microseconds.map_or_else(String::new, grouped),
@@ -173,7 +178,8 @@ impl fmt::Display for Report {
              Client and server are processes on {core}; beside each server is its OpenSSL, beside it the client's (nginx keeps the\n\
              one that it is linked with). Medians and quartiles of {} rounds of {} s for each group, which took turns. Ratios are those\n\
              within a round; null and null-small are key exchanges of constants, which protect nothing: null has key shares as large as\n\
-             those of sntrup761, null-small 32 bytes each. CPU time is that of client and server for one connection.\n\
+             those of sntrup761, null-small 32 bytes each. 'X25519, fastkex' prefers fastkex's X25519 and Ed25519 at both ends; all others\n\
+             sign and verify with OpenSSL. CPU time is that of client and server for one connection.\n\
              {}",
             self.rounds,
             self.seconds,

@@ -38,15 +38,16 @@ impl CeilingServer {
     pub(crate) fn run(&self) -> Outcome {
         let plan: Plan = plan::read(&self.plan)?;
         processor::stay_on(plan.core)?;
-        let context = plan.context().map_err(Failure::new)?;
-        let groups = plan::known(&context);
+        let contexts = plan.contexts().map_err(Failure::new)?;
+        let groups = plan::known(&contexts.stock);
         let mut listeners = Vec::new();
         for files in &plan.certificates {
-            let certificate =
-                Certificate::from_pem_files(&context, &files.certificate, &files.key, None);
-            let certificate = certificate.map_err(Failure::about(&files.name))?;
             for contestant in &groups {
-                let settings = SslContext::server(&context, &certificate)
+                let context = contexts.of(contestant);
+                let certificate =
+                    Certificate::from_pem_files(context, &files.certificate, &files.key, None);
+                let certificate = certificate.map_err(Failure::about(&files.name))?;
+                let settings = SslContext::server(context, &certificate)
                     .and_then(|settings| settings.groups(contestant.group.name))
                     .map_err(Failure::about(contestant.group.name))?
                     .build();
@@ -65,7 +66,7 @@ impl CeilingServer {
                 });
             }
         }
-        let ready = Ready { openssl: context.libraries().version().to_string(), listeners };
+        let ready = Ready { openssl: contexts.stock.libraries().version().to_string(), listeners };
         println!("{}", serde_json::to_string(&ready).map_err(Failure::new)?);
         loop {
             thread::park();
