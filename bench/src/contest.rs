@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use crate::kem::streamlined::{Ours, PqClean653};
 
-    const BRIEFLY: Options = Options { time: Duration::ZERO, samples: 0 };
+    const BRIEFLY: Options = Options { time: Duration::ZERO, samples: 0, rest: None };
 
     #[test]
     fn ours_are_compared_with_the_best_peer() {

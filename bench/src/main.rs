@@ -78,7 +78,11 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Outcome {
-    let options = Options { time: Duration::from_secs_f64(arguments.seconds), samples: usize::MAX };
+    let options = Options {
+        time: Duration::from_secs_f64(arguments.seconds),
+        samples: usize::MAX,
+        rest: None,
+    };
     let (openssls, mut skipped) = openssls(&arguments.openssl)?;
     let algorithms = match &*arguments.algorithms {
         [] => Algorithm::value_variants(),

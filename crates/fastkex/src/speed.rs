@@ -41,11 +41,17 @@ pub(crate) struct Speed {
     /// Seconds for each line of the table
     #[arg(long, value_name = "SECONDS", value_parser = measuring::seconds, default_value = "0.25")]
     seconds: Duration,
+    /// Let the vector units rest for 2 ms before each operation: some processors put them to sleep, and are slow until they wake
+    #[arg(long)]
+    cold: bool,
     /// Measure instead how long it takes to get a key from a pool, on the fastest of the instruction sets: without a pool, with batches of
     /// 32 and growing ones made by whoever finds it empty, and in the background
-    #[arg(long, conflicts_with = "batch")]
+    #[arg(long, conflicts_with_all = ["batch", "cold"])]
     pool: bool,
 }
+
+/// Of the vector units, if a cold start is measured (ENG25519, tables 6 and 7).
+const REST: Duration = Duration::from_millis(2);
 
 /// One line of the result. Operations have names of the same kind in the documentation of `--json`.
 #[derive(Serialize)]
@@ -55,6 +61,8 @@ struct Row {
     backend: &'static str,
     /// Operations in a call.
     batch: usize,
+    /// After a rest of the vector units.
+    cold: bool,
     #[serde(flatten)]
     measurement: Measurement,
 }
@@ -87,7 +95,8 @@ impl Speed {
         let lines = backends.len() * (of_sets + of_curves);
         let progress = progress_bar(lines, self.seconds);
         let mut rows = Vec::with_capacity(lines);
-        let options = Options { time: self.seconds, ..Options::default() };
+        let rest = self.cold.then_some(REST);
+        let options = Options { time: self.seconds, rest, ..Options::default() };
         let (backends, progress) = (&backends[..], &progress);
         for name in algorithms {
             let measuring =
@@ -140,7 +149,8 @@ impl Measuring<'_> {
             let measurement = how(&self.options, backend)
                 .map_err(Failure::about(format!("{algorithm} {operation}")))?;
             let backend = backend.name();
-            self.rows.push(Row { algorithm, operation, backend, batch, measurement });
+            let cold = self.options.rest.is_some();
+            self.rows.push(Row { algorithm, operation, backend, batch, cold, measurement });
             self.progress.inc(1);
         }
         Ok(())
@@ -214,7 +224,7 @@ fn print_table(rows: &[Row]) {
         ("per second", Right),
         ("spread", Right),
     ]);
-    for Row { algorithm, operation, backend, batch, measurement } in rows {
+    for Row { algorithm, operation, backend, batch, measurement, .. } in rows {
         table.row([
             (*algorithm).to_owned(),
             (*operation).to_owned(),
@@ -227,8 +237,12 @@ fn print_table(rows: &[Row]) {
         ]);
     }
     println!("{table}\n");
+    let when = match rows.first() {
+        Some(row) if row.cold => ", after 2 ms without vector instructions",
+        _ => "",
+    };
     println!(
-        "Of one key, one preparation or one operation. {}",
+        "Of one key, one preparation or one operation{when}. {}",
         measuring::footer(measure::METHOD, &measure::machine())
     );
     let noisy = rows.iter().filter(|row| row.measurement.is_noisy()).count();

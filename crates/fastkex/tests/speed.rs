@@ -56,6 +56,18 @@ fn json_has_every_operation_on_every_backend() {
 }
 
 #[test]
+fn vector_units_rest_if_asked_to() {
+    for (arguments, cold) in [(&["--cold"][..], true), (&[], false)] {
+        let common = ["--json", "--algorithm", "x25519", "--batch", "1", "--seconds", "0.01"];
+        let output = speed(&[&common, arguments].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(rows.as_array().unwrap().iter().all(|row| row["cold"] == cold), "{rows}");
+    }
+    assert_refused(&speed(&["--cold", "--pool"]), "--cold");
+}
+
+#[test]
 fn curves_are_measured() {
     let arguments = ["--json", "--algorithm", "ed25519,x25519", "--batch", "3"];
     let output = speed(&[&arguments[..], &["--seconds", "0.01"]].concat());

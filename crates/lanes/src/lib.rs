@@ -29,6 +29,7 @@ pub mod memcheck;
 mod modulus;
 mod portable;
 pub mod proof;
+mod rest;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
@@ -42,6 +43,7 @@ pub use hash::{HashLanes, PairLanes, RoundLanes, U64Lanes};
 pub use integers::IntegerLanes;
 pub use modulus::Modulus;
 pub use portable::Portable;
+pub use rest::rest;
 pub use scalar::scalar;
 
 /// 2^15 / 3, rounded: the multiplier of the reduction modulo 3.

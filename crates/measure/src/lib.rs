@@ -47,6 +47,8 @@ pub struct Options {
     pub time: Duration,
     /// Most samples of one subject.
     pub samples: usize,
+    /// Before each sample, which is then one call, the vector units are left alone for so long.
+    pub rest: Option<Duration>,
 }
 
 impl Options {
@@ -57,7 +59,7 @@ impl Options {
 impl Default for Options {
     /// A quarter of a second, and at most 4096 samples.
     fn default() -> Self {
-        Options { time: Duration::from_millis(250), samples: 4096 }
+        Options { time: Duration::from_millis(250), samples: 4096, rest: None }
     }
 }
 
@@ -154,7 +156,7 @@ impl<'a, 'b> Run<'a, 'b> {
         let mut calls = 1;
         loop {
             let nanoseconds = subject.read(calls).nanoseconds;
-            if start.elapsed() >= options.time / 5 {
+            if options.rest.is_some() || start.elapsed() >= options.time / 5 {
                 break;
             }
             if nanoseconds < SAMPLE_NANOSECONDS {
@@ -181,12 +183,15 @@ impl<'a, 'b> Run<'a, 'b> {
             if self.done(options) || start.elapsed() > TURN {
                 break;
             }
-            self.sample();
+            self.sample(options);
         }
     }
 
-    fn sample(&mut self) {
+    fn sample(&mut self, options: &Options) {
         let start = Instant::now();
+        if let Some(time) = options.rest {
+            lanes::rest(time);
+        }
         let before = ticks_per_cycle();
         let reading = self.subject.read(self.calls);
         let after = ticks_per_cycle();
@@ -251,7 +256,7 @@ mod tests {
     use super::*;
 
     fn briefly() -> Options {
-        Options { time: Duration::from_millis(10), samples: 100 }
+        Options { time: Duration::from_millis(10), samples: 100, rest: None }
     }
 
     #[test]
@@ -280,10 +285,21 @@ mod tests {
     fn samples_are_bounded_both_ways() {
         let few = Options { samples: 5, ..Options::default() };
         assert_eq!(measure(&few, 1, || std::hint::black_box(3u32)).samples, 5);
-        let none = Options { time: Duration::ZERO, samples: 0 };
+        let none = Options { time: Duration::ZERO, samples: 0, rest: None };
         let slow = measure(&none, 1, || std::thread::sleep(Duration::from_millis(1)));
         assert_eq!(slow.samples, Options::MIN_SAMPLES);
         assert!(slow.nanoseconds >= 1e6, "{slow:?}");
+    }
+
+    #[test]
+    fn resting_is_not_timed() {
+        const REST: Duration = Duration::from_millis(20);
+        let rested = Options { time: Duration::ZERO, samples: 0, rest: Some(REST) };
+        let (start, mut calls) = (Instant::now(), 0);
+        let measurement = measure(&rested, 1, || calls += 1);
+        assert!(measurement.nanoseconds < REST.as_nanos() as f64, "{measurement:?}");
+        assert_eq!(calls, 4, "one to warm up, three samples");
+        assert!(start.elapsed() >= 3 * REST);
     }
 
     #[test]
@@ -294,7 +310,7 @@ mod tests {
             std::thread::sleep(PREPARING);
             prepared += 1;
         };
-        let none = Options { time: Duration::ZERO, samples: 0 };
+        let none = Options { time: Duration::ZERO, samples: 0, rest: None };
         let measurement = measure_prepared(&none, 1, prepare, |()| used += 1);
         assert!(measurement.nanoseconds < PREPARING.as_nanos() as f64, "{measurement:?}");
         assert_eq!((prepared, used), (4, 4), "one to warm up, three samples");

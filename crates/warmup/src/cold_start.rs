@@ -1,9 +1,9 @@
 use core::fmt;
-use core::hint::black_box;
-use std::time::{Duration, Instant};
+use core::time::Duration;
+use std::time::Instant;
 
 use fork::{PerProcess, Process};
-use lanes::Backend;
+use lanes::{Backend, rest};
 
 use crate::touch::work;
 
@@ -49,7 +49,7 @@ impl ColdStart {
         };
         let (mut warm, mut cold) = ([Duration::ZERO; SAMPLES], [Duration::ZERO; SAMPLES]);
         for i in 0..SAMPLES {
-            rest();
+            rest(REST);
             cold[i] = timed();
             warm[i] = timed();
         }
@@ -66,17 +66,6 @@ impl fmt::Display for ColdStart {
             micros(self.warm),
             micros(self.cold)
         )
-    }
-}
-
-/// Keeps the processor busy, but not its vector units: another thread might use them while this one slept.
-fn rest() {
-    let started = Instant::now();
-    let mut x = 1u64;
-    while started.elapsed() < REST {
-        for _ in 0..100 {
-            x = black_box(x.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        }
     }
 }
 
