@@ -21,8 +21,8 @@ impl FieldDispatch for OfBase<'_> {
     fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) -> Vec<Point> {
         let mut points = Vec::with_capacity(self.scalars.len());
         match self.scalars {
-            // Eight at once take no longer than three by themselves.
-            [_] | [_, _] => {
+            // Eight at once take as long as four by themselves.
+            [_] | [_, _] | [_, _, _] => {
                 for scalar in self.scalars {
                     points.push(vector::multiple_of_base(lanes, scalar));
                 }

@@ -177,8 +177,8 @@ impl FieldDispatch for Ladders<'_> {
 
     fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) -> Vec<Projective> {
         let mut points = Vec::with_capacity(self.secrets.len());
-        // Eight at once take longer than one by itself, and less than two.
-        if self.secrets.len() < 2 {
+        // Eight at once take longer than two by themselves, and less than three.
+        if self.secrets.len() < 3 {
             points.extend(self.pairs().map(|(secret, u)| vector::ladder(lanes, secret, u)));
         } else {
             vector::ladders(lanes, self.pairs(), &mut points);
