@@ -48,7 +48,13 @@ pub const PUBLIC_FLAGS: [(&str, &str); 2] = [
 
 /// Checks all kernels of an object, and that AVX-512 is in kernels only.
 pub fn check(image: &Image) -> Vec<Report> {
-    let reports = image.functions().filter_map(|function| {
+    check_where(image, |_| true)
+}
+
+/// The same, of functions whose names are wanted.
+pub fn check_where(image: &Image, is_wanted: impl Fn(&str) -> bool) -> Vec<Report> {
+    let functions = image.functions().filter(|function| is_wanted(&function.name));
+    let reports = functions.filter_map(|function| {
         if is_kernel(&function.name) {
             Some(function::check(image, function, flags_are_public(&function.name)))
         } else if is_ours(&function.name) && function::uses_avx512(function) {
@@ -77,5 +83,7 @@ fn flags_are_public(name: &str) -> bool {
 }
 
 fn is_ours(name: &str) -> bool {
-    ["sntrup::", "lanes::"].iter().any(|path| name.trim_start_matches('<').starts_with(path))
+    ["curve25519::", "lanes::", "sntrup::"]
+        .iter()
+        .any(|path| name.trim_start_matches('<').starts_with(path))
 }

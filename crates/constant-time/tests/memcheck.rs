@@ -46,7 +46,10 @@ fn assert_clean(backend: &str) {
     let output = under_valgrind(&program, &[backend]);
     assert!(output.status.success(), "{}\n{}", output.status, errors(&output));
     let said = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(said.trim(), format!("{backend}: all operations of six parameter sets"));
+    assert_eq!(
+        said.trim(),
+        format!("{backend}: all operations of six parameter sets and the curves")
+    );
 }
 
 #[test]

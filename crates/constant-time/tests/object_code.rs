@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::path::Path;
 
-use constant_time::{Image, LANES, Origin, Report, check};
+use constant_time::{Image, LANES, Origin, Report, check, check_where, is_kernel};
 use lanes::{Backend, Kernel, Lanes};
 
 const SETS: [&str; 6] =
@@ -88,6 +88,29 @@ fn assert_clean(file: &Path) {
 #[test]
 fn no_data_steers_the_kernels() {
     assert_clean(&artifacts::build("sntrup-capi", "libsntrup.so").unwrap());
+}
+
+/// Curves are in the provider: the kernels but the one of public scalars, which looks them up.
+#[test]
+fn no_data_steers_the_curves() {
+    const VARTIME: &str = "curve25519::vector::double::";
+    let file = artifacts::module().unwrap();
+    let image = Image::read(&std::fs::read(&file).unwrap()).unwrap();
+    let reports =
+        check_where(&image, |name| name.contains("curve25519::") && !name.contains(VARTIME));
+    let wrong = findings(&reports);
+    assert!(wrong.is_empty(), "{wrong}");
+    if !names_are_whole(&reports) {
+        return;
+    }
+    let kernels: Vec<_> = reports.iter().filter(|report| is_kernel(&report.name)).collect();
+    artifacts::say(&summary("curves, avx512", &kernels));
+    for kernel in ["ladder::Eight<", "ladder::One<", "fixed::Eight<", "fixed::One<"] {
+        assert!(kernels.iter().any(|report| report.name.contains(kernel)), "no {kernel}");
+    }
+    // It would be noticed.
+    let vartime = check_where(&image, |name| name.contains(VARTIME));
+    assert!(!findings(&vartime).is_empty());
 }
 
 /// So many that comparing them is a call.

@@ -82,13 +82,29 @@ fn assert_all_same(set: &str, generation: &[(&'static str, u8)]) {
         runs.push(generation.to_vec());
     }
     for runs in runs {
-        let trace = assert_same(recorder, set, &runs);
-        let (operation, count) = (runs[0].0.trim_end_matches(":made"), runs.len());
-        artifacts::say(&format!(
-            "{set} {operation}: {count} secrets, {} steps each, {} places that divide, the same numbers each time",
-            trace.steps,
-            recorder.divisions(&trace).len(),
-        ));
+        report(recorder, set, &runs);
+    }
+}
+
+/// [`assert_same`], and a line about it.
+fn report(recorder: &mut Recorder, set: &str, runs: &[(&str, u8)]) {
+    let trace = assert_same(recorder, set, runs);
+    let (operation, count) = (runs[0].0.trim_end_matches(":made"), runs.len());
+    artifacts::say(&format!(
+        "{set} {operation}: {count} secrets, {} steps each, {} places that divide, the same numbers each time",
+        trace.steps,
+        recorder.divisions(&trace).len(),
+    ));
+}
+
+#[test]
+fn curves_go_one_way() {
+    let Some(recorder) = &mut recorder() else { return };
+    for operation in ["generate", "generate-batch", "derive", "derive-batch"] {
+        report(recorder, "x25519", &[(operation, 1), (operation, 2)]);
+    }
+    for operation in ["generate", "generate-batch", "sign"] {
+        report(recorder, "ed25519", &[(operation, 1), (operation, 2)]);
     }
 }
 

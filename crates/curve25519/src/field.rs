@@ -3,8 +3,6 @@
 //! An element is *reduced* if its limbs are below 2^51 + 2^17: so are those that products and lanes give. Factors may have limbs
 //! up to 2^54, so that one sum or difference, or two as the functions say, need no carries.
 
-use core::hint::black_box;
-
 use zeroize::Zeroize;
 
 /// Bytes of an encoded element.
@@ -31,7 +29,7 @@ impl Zeroize for Fe {
 pub(crate) fn equal_mask(a: u64, b: u64) -> u64 {
     let difference = a ^ b;
     let nonzero = (difference | difference.wrapping_neg()) >> 63;
-    black_box(nonzero).wrapping_sub(1)
+    lanes::scalar(nonzero).wrapping_sub(1)
 }
 
 #[inline(always)]
@@ -285,6 +283,7 @@ impl Fe {
     /// Takes `other` where `mask` is all ones.
     #[inline(always)]
     pub(crate) fn assign(&mut self, other: &Fe, mask: u64) {
+        let mask = lanes::scalar(mask);
         for i in 0..LIMBS {
             self.0[i] ^= mask & (self.0[i] ^ other.0[i]);
         }
@@ -293,6 +292,8 @@ impl Fe {
     /// Exchanges the two where `mask` is all ones.
     #[inline(always)]
     pub(crate) fn swap(a: &mut Fe, b: &mut Fe, mask: u64) {
+        // A compiler that knew what the mask can be might jump.
+        let mask = lanes::scalar(mask);
         for i in 0..LIMBS {
             let difference = mask & (a.0[i] ^ b.0[i]);
             a.0[i] ^= difference;

@@ -37,7 +37,9 @@ const fn power_of_two(exponent: u32) -> Words {
     let mut power = [1, 0, 0, 0];
     let mut i = 0;
     while i < exponent {
-        power = add(power, power);
+        let double = sum(power, power);
+        let (difference, below) = sub(double, ORDER);
+        power = choose(below, double, difference);
         i += 1;
     }
     power
@@ -58,15 +60,22 @@ const fn sub(a: Words, b: Words) -> (Words, u64) {
     (difference, borrow.wrapping_neg())
 }
 
-/// `a` less L, if that is not negative.
-const fn sub_order(a: Words) -> Words {
-    let (mut difference, below) = sub(a, ORDER);
+/// `a` where `mask` is all ones, `b` where it is zero.
+const fn choose(mask: u64, a: Words, b: Words) -> Words {
+    let mut chosen = b;
     let mut i = 0;
     while i < WORDS {
-        difference[i] ^= below & (difference[i] ^ a[i]);
+        chosen[i] ^= mask & (a[i] ^ b[i]);
         i += 1;
     }
-    difference
+    chosen
+}
+
+/// `a` less L, if that is not negative.
+fn sub_order(a: Words) -> Words {
+    let (difference, below) = sub(a, ORDER);
+    // A compiler that knew what the mask can be might jump.
+    choose(lanes::scalar(below), a, difference)
 }
 
 /// `a + b`, which must not exceed 2^256.
@@ -84,7 +93,7 @@ pub(crate) const fn sum(a: Words, b: Words) -> Words {
 }
 
 /// `a + b` modulo L, for `a` and `b` below L.
-pub(crate) const fn add(a: Words, b: Words) -> Words {
+pub(crate) fn add(a: Words, b: Words) -> Words {
     sub_order(sum(a, b))
 }
 

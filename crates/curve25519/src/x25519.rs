@@ -63,7 +63,10 @@ impl SharedSecret {
         for byte in self.0 {
             bits |= u64::from(byte);
         }
-        if equal_mask(bits, 0) == 0 { Ok(self) } else { Err(Error::SmallOrder) }
+        let contributory = equal_mask(bits, 0) == 0;
+        #[cfg(all(feature = "memcheck", target_arch = "x86_64"))]
+        let contributory = lanes::memcheck::public(contributory);
+        if contributory { Ok(self) } else { Err(Error::SmallOrder) }
     }
 }
 

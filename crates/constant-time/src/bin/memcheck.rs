@@ -1,4 +1,4 @@
-//! Runs every operation of every parameter set with its secrets marked undefined. Under valgrind's memcheck each branch and each
+//! Runs every operation of every parameter set and of the curves with its secrets marked undefined. Under valgrind's memcheck each branch and each
 //! address that depends on one is an error. Usage: `valgrind memcheck BACKEND`, or `valgrind memcheck leak branch|index`.
 
 #![forbid(unsafe_code)]
@@ -6,6 +6,7 @@
 use std::hint::black_box;
 use std::process::ExitCode;
 
+use curve25519::{Error, ed25519, x25519};
 use lanes::memcheck::{define, is_running, undefine, undefined_bits};
 use rand_core::utils::next_word_via_fill;
 use rand_core::{Infallible, TryCryptoRng, TryRng};
@@ -124,6 +125,47 @@ fn check<P: ParameterSet>(backend: Backend) {
     assert!(equal(&secret, &pair.decapsulate(backend, &ciphertext)));
 }
 
+/// Exchanges one by one, a few and many at once, and with a point of small order; signatures.
+fn check_curves(backend: Backend) {
+    let random = &mut Secret(Drbg::new(&[7; 48]));
+    for count in [1, BATCH, 9] {
+        let ours = x25519::generate_batch(backend, random, count).unwrap();
+        let theirs = x25519::generate_batch(backend, random, count).unwrap();
+        for pair in ours.iter().chain(&theirs) {
+            define(&pair.public.0);
+            assert_secret("a scalar", pair.secret.as_bytes());
+        }
+        let halves = |pairs: &[x25519::KeyPair]| -> (Vec<_>, Vec<_>) {
+            pairs.iter().map(|pair| (pair.secret.clone(), pair.public)).unzip()
+        };
+        let ((our_secrets, our_publics), (secrets, publics)) = (halves(&ours), halves(&theirs));
+        let one = x25519::shared_secrets(backend, &our_secrets, &publics);
+        let other = x25519::shared_secrets(backend, &secrets, &our_publics);
+        for (one, other) in one.into_iter().zip(other) {
+            let (one, other) = (one.unwrap(), other.unwrap());
+            assert_secret("a shared secret", one.as_bytes());
+            define(one.as_bytes());
+            define(other.as_bytes());
+            assert_eq!(one.as_bytes(), other.as_bytes());
+        }
+        let zero = x25519::PublicKey([0; x25519::PUBLIC_KEY_BYTES]);
+        let refused = x25519::shared_secret(backend, &secrets[0], &zero);
+        assert!(matches!(refused, Err(Error::SmallOrder)));
+    }
+    for count in [1, BATCH, 9] {
+        let keys = ed25519::generate_batch(backend, random, count).unwrap();
+        let key = &keys[count / 2];
+        assert_secret("a seed", key.seed());
+        let public = *key.verifying_key();
+        define(&public.0);
+        for message in [&b""[..], &[7; 300]] {
+            let signature = ed25519::sign(backend, key, message);
+            define(&signature);
+            ed25519::verify(backend, &public, &signature, message).unwrap();
+        }
+    }
+}
+
 /// What the check must find: a branch on a secret, or a table's entry for it.
 fn leak(how: &str) -> Result<(), String> {
     let mut secret = [0; 1];
@@ -154,7 +196,8 @@ fn run(arguments: &[String]) -> Result<(), String> {
             check::<Sntrup953>(backend);
             check::<Sntrup1013>(backend);
             check::<Sntrup1277>(backend);
-            println!("{name}: all operations of six parameter sets");
+            check_curves(backend);
+            println!("{name}: all operations of six parameter sets and the curves");
             Ok(())
         }
         _ => Err("usage: memcheck BACKEND | leak branch|index".into()),

@@ -1,5 +1,5 @@
 //! Does one operation between two marks, with secrets of the given number, for whoever traces it.
-//! Usage: `traced SET OPERATION SECRET`, or `traced leak HOW SECRET`.
+//! Usage: `traced SET OPERATION SECRET`, SET being a parameter set, x25519 or ed25519, or `traced leak HOW SECRET`.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +30,8 @@ mod operations {
     use std::hint::black_box;
 
     use constant_time::trace::mark;
-    use lanes::{Kernel, Lanes};
+    use curve25519::{ed25519, x25519};
+    use lanes::{Kernel, Lanes, Portable};
     use rand_core::utils::next_word_via_fill;
     use rand_core::{Infallible, TryCryptoRng, TryRng};
     use reference::drbg::Drbg;
@@ -180,6 +181,56 @@ mod operations {
         Ok(())
     }
 
+    /// Keys that fill a vector, and one more.
+    const NINE: usize = 9;
+
+    fn exchange(name: &str, secret: u8) -> Result<(), String> {
+        let backend = Backend::named("avx512").map_err(wrong)?;
+        let random = &mut Drawn::new(secret);
+        let mut generate = |count| x25519::generate_batch(backend, random, count).map_err(wrong);
+        match name {
+            "generate" => drop(between_marks(|| generate(1))?),
+            "generate-batch" => drop(between_marks(|| generate(NINE))?),
+            "derive" | "derive-batch" => {
+                // The peers are public, and the same for all secrets.
+                let peers = x25519::generate_batch(backend, &mut Drawn::new(0), NINE);
+                let peers: Vec<_> = peers.map_err(wrong)?.iter().map(|pair| pair.public).collect();
+                let secrets: Vec<_> = generate(NINE)?.into_iter().map(|pair| pair.secret).collect();
+                let count = if name == "derive" { 1 } else { NINE };
+                let (secrets, peers) = (&secrets[..count], &peers[..count]);
+                let shared = between_marks(|| x25519::shared_secrets(backend, secrets, peers));
+                for (shared, (secret, peer)) in shared.into_iter().zip(secrets.iter().zip(peers)) {
+                    let portable = Backend::Portable(Portable);
+                    let again = x25519::shared_secret(portable, secret, peer).map_err(wrong)?;
+                    if shared.map_err(wrong)?.as_bytes() != again.as_bytes() {
+                        return Err("the wrong secret was shared".into());
+                    }
+                }
+            }
+            _ => return Err(format!("unknown operation '{name}'")),
+        }
+        Ok(())
+    }
+
+    fn signature(name: &str, secret: u8) -> Result<(), String> {
+        const MESSAGE: &[u8] = &[7; 130];
+        let backend = Backend::named("avx512").map_err(wrong)?;
+        let random = &mut Drawn::new(secret);
+        let mut generate = |count| ed25519::generate_batch(backend, random, count).map_err(wrong);
+        match name {
+            "generate" => drop(between_marks(|| generate(1))?),
+            "generate-batch" => drop(between_marks(|| generate(NINE))?),
+            "sign" => {
+                let key = &generate(1)?[0];
+                let signature = between_marks(|| ed25519::sign(backend, key, MESSAGE));
+                ed25519::verify(backend, key.verifying_key(), &signature, MESSAGE)
+                    .map_err(wrong)?;
+            }
+            _ => return Err(format!("unknown operation '{name}'")),
+        }
+        Ok(())
+    }
+
     const WORDS: usize = 64;
 
     /// What a kernel must not do with its words.
@@ -255,6 +306,8 @@ mod operations {
         let secret = secret.parse().map_err(|_| format!("'{secret}' is no number below 256"))?;
         match set.as_str() {
             "leak" => leak(name, secret),
+            "x25519" => exchange(name, secret),
+            "ed25519" => signature(name, secret),
             "sntrup653" => operation::<Sntrup653>(name, secret),
             "sntrup761" => operation::<Sntrup761>(name, secret),
             "sntrup857" => operation::<Sntrup857>(name, secret),
