@@ -1,4 +1,4 @@
-//! Ed25519 (RFC 8032): pure, without context.
+//! Ed25519 (RFC 8032), with its variants Ed25519ctx and Ed25519ph ([`Instance`]).
 //!
 //! # What is a valid signature
 //! [`verify`] gives OpenSSL's verdict for every input. S must be below L. The point A of the public key may have any order, its y
@@ -16,6 +16,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::edwards::Point;
 use crate::error::Error;
 use crate::field::{BYTES, Fe, invert_all};
+pub use crate::instance::{Instance, MAX_CONTEXT_BYTES, PREHASH_BYTES, prehash};
 use crate::multiples;
 use crate::scalar::{self, Words};
 
@@ -102,9 +103,20 @@ pub fn generate_batch<R: TryCryptoRng + ?Sized>(
 
 /// Signs a message. The same message gives the same signature.
 pub fn sign(backend: Backend, key: &SigningKey, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
-    let nonce = Zeroizing::new(scalar::reduce(&hash(&[&key.prefix, message])));
+    sign_as(backend, key, &Instance::pure(), message)
+}
+
+/// Signs a message, or its hash, as one of the variants.
+pub fn sign_as(
+    backend: Backend,
+    key: &SigningKey,
+    instance: &Instance,
+    message: &[u8],
+) -> [u8; SIGNATURE_BYTES] {
+    let domain = instance.domain();
+    let nonce = Zeroizing::new(scalar::reduce(&hash(&[domain, &key.prefix, message])));
     let r = multiple_of_base(backend, &nonce);
-    let challenge = scalar::reduce(&hash(&[&r, &key.public.0, message]));
+    let challenge = scalar::reduce(&hash(&[domain, &r, &key.public.0, message]));
     let s = scalar::mul_add(&key.scalar, &challenge, &nonce);
     let mut signature = [0; SIGNATURE_BYTES];
     signature[..BYTES].copy_from_slice(&r);
@@ -122,8 +134,22 @@ pub fn verify(
     signature: &[u8; SIGNATURE_BYTES],
     message: &[u8],
 ) -> Result<(), Error> {
+    verify_as(backend, key, &Instance::pure(), signature, message)
+}
+
+/// [`verify`] for one of the variants, with a message or its hash.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_as(
+    backend: Backend,
+    key: &VerifyingKey,
+    instance: &Instance,
+    signature: &[u8; SIGNATURE_BYTES],
+    message: &[u8],
+) -> Result<(), Error> {
     let a = Point::decode_vartime(&key.0).ok_or(Error::PublicKey)?;
-    verify_with(backend, key, &a, signature, message)
+    verify_with(backend, key, &a, instance, signature, message)
 }
 
 /// [`verify`], and neither the key nor R may have small order.
@@ -145,7 +171,7 @@ pub fn verify_strict(
         Some(point) if !point.has_small_order_vartime() => {}
         _ => return Err(Error::Signature),
     }
-    verify_with(backend, key, &a, signature, message)
+    verify_with(backend, key, &a, &Instance::pure(), signature, message)
 }
 
 fn halves(signature: &[u8; SIGNATURE_BYTES]) -> (&[u8; BYTES], &[u8; BYTES]) {
@@ -157,6 +183,7 @@ fn verify_with(
     backend: Backend,
     key: &VerifyingKey,
     a: &Point,
+    instance: &Instance,
     signature: &[u8; SIGNATURE_BYTES],
     message: &[u8],
 ) -> Result<(), Error> {
@@ -165,7 +192,7 @@ fn verify_with(
     if !scalar::is_reduced_vartime(&s) {
         return Err(Error::Signature);
     }
-    let challenge = scalar::reduce(&hash(&[r, &key.0, message]));
+    let challenge = scalar::reduce(&hash(&[instance.domain(), r, &key.0, message]));
     let point = multiples::double_multiple_vartime(backend, &challenge, &a.negated(), &s);
     let expected = point.encode(point.z.invert());
     if expected == *r { Ok(()) } else { Err(Error::Signature) }

@@ -27,13 +27,16 @@ pub mod ed25519;
 mod edwards;
 mod error;
 mod field;
+mod instance;
 mod montgomery;
 mod multiples;
 mod scalar;
 mod self_check;
+mod speed;
 mod vector;
 pub mod x25519;
 
 pub use error::Error;
 pub use lanes::{Backend, BackendError};
 pub use self_check::self_check;
+pub use speed::is_fast;

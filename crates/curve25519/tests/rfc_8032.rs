@@ -1,12 +1,14 @@
-//! The test vectors of RFC 8032, section 7.1, but for the one with a long message.
+//! Test vectors of RFC 8032, section 7.
 
 mod common;
 
 use common::{hex, hex_bytes};
-use curve25519::Backend;
-use curve25519::ed25519::{SigningKey, sign, verify, verify_strict};
+use curve25519::ed25519::{
+    Instance, SigningKey, prehash, sign, sign_as, verify, verify_as, verify_strict,
+};
+use curve25519::{Backend, Error};
 
-/// Seed, public key, message and signature.
+/// Section 7.1, but for the one with a long message: seed, public key, message and signature.
 const VECTORS: [[&str; 4]; 4] = [
     [
         "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
@@ -52,4 +54,56 @@ fn section_7_1() {
             assert_eq!(verify_strict(backend, public, &hex(signature), &message), Ok(()));
         }
     }
+}
+
+/// The first of section 7.2, and section 7.3: seed, public key, context, message and signature.
+const FOO: [&str; 5] = [
+    "0305334e381af78f141cb666f6199f57bc3495335a256a95bd2a55bf546663f6",
+    "dfc9425e4f968f7f0c29f0259cf5f9aed6851c2bb4ad8bfb860cfee0ab248292",
+    "666f6f",
+    "f726936d19c800494e3fdaff20b276a8",
+    "55a4cc2f70a54e04288c5f4cd1e45a7bb520b36292911876cada7323198dd87a\
+     8b36950b95130022907a7fb7c4e9b2d5f6cca685a587b4b21f4b888e4e7edb0d",
+];
+const PREHASHED: [&str; 5] = [
+    "833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42",
+    "ec172b93ad5e563bf4932c70e1245034c35467ef2efd4d64ebf819683467e2bf",
+    "",
+    "616263",
+    "98a70222f0b8121aa9d30f813d683f809e462b469c7ff87639499bb94e6dae41\
+     31f85042463c2a355a2003d062adf5aaa10b8c61e636062aaad11c2a26083406",
+];
+
+#[test]
+fn sections_7_2_and_7_3() {
+    let context = |text| Instance::with_context(&hex_bytes(text)).unwrap();
+    for backend in Backend::available() {
+        for ([seed, public, text, message, signature], instance, message_is_hashed) in
+            [(FOO, context(FOO[2]), false), (PREHASHED, Instance::prehashed(&[]).unwrap(), true)]
+        {
+            let key = SigningKey::from_seed(backend, &hex(seed));
+            let mut message = hex_bytes(message);
+            if message_is_hashed {
+                message = prehash(&message).to_vec();
+            }
+            let public_key = key.verifying_key();
+            assert_eq!(public_key.0, hex(public));
+            let signature = hex(signature);
+            assert_eq!(sign_as(backend, &key, &instance, &message), signature, "context {text}");
+            let verdict = |instance: &Instance| {
+                verify_as(backend, public_key, instance, &signature, &message)
+            };
+            assert_eq!(verdict(&instance), Ok(()));
+            for other in [Instance::pure(), context("00"), Instance::prehashed(b"x").unwrap()] {
+                assert_eq!(verdict(&other), Err(Error::Signature));
+            }
+        }
+    }
+}
+
+#[test]
+fn contexts_have_their_lengths() {
+    assert!(Instance::with_context(&[]).is_none() && Instance::with_context(&[0; 256]).is_none());
+    assert!(Instance::with_context(&[0; 255]).is_some());
+    assert!(Instance::prehashed(&[0; 256]).is_none() && Instance::prehashed(&[0; 255]).is_some());
 }

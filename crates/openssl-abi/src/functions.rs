@@ -89,6 +89,37 @@ functions! {
         DUPCTX 7 fn(*mut c_void) -> *mut c_void;
     }
 
+    /// Key exchange.
+    mod keyexch "KEYEXCH" {
+        NEWCTX 1 fn(*mut c_void) -> *mut c_void;
+        INIT 2 fn(*mut c_void, *mut c_void, *const Param) -> c_int;
+        DERIVE 3 fn(*mut c_void, *mut c_uchar, *mut usize, usize) -> c_int;
+        SET_PEER 4 fn(*mut c_void, *mut c_void) -> c_int;
+        FREECTX 5 fn(*mut c_void);
+        DUPCTX 6 fn(*mut c_void) -> *mut c_void;
+    }
+
+    /// Signatures.
+    mod signature "SIGNATURE" {
+        NEWCTX 1 fn(*mut c_void, *const c_char) -> *mut c_void;
+        SIGN_INIT 2 fn(*mut c_void, *mut c_void, *const Param) -> c_int;
+        SIGN 3 fn(*mut c_void, *mut c_uchar, *mut usize, usize, *const c_uchar, usize) -> c_int;
+        VERIFY_INIT 4 fn(*mut c_void, *mut c_void, *const Param) -> c_int;
+        VERIFY 5 fn(*mut c_void, *const c_uchar, usize, *const c_uchar, usize) -> c_int;
+        DIGEST_SIGN_INIT 8 fn(*mut c_void, *const c_char, *mut c_void, *const Param) -> c_int;
+        DIGEST_SIGN 11 fn(*mut c_void, *mut c_uchar, *mut usize, usize, *const c_uchar, usize) -> c_int;
+        DIGEST_VERIFY_INIT 12 fn(*mut c_void, *const c_char, *mut c_void, *const Param) -> c_int;
+        DIGEST_VERIFY 15 fn(*mut c_void, *const c_uchar, usize, *const c_uchar, usize) -> c_int;
+        FREECTX 16 fn(*mut c_void);
+        DUPCTX 17 fn(*mut c_void) -> *mut c_void;
+        GET_CTX_PARAMS 18 fn(*mut c_void, *mut Param) -> c_int;
+        GETTABLE_CTX_PARAMS 19 fn(*mut c_void, *mut c_void) -> *const Param;
+        SET_CTX_PARAMS 20 fn(*mut c_void, *const Param) -> c_int;
+        SETTABLE_CTX_PARAMS 21 fn(*mut c_void, *mut c_void) -> *const Param;
+        SIGN_MESSAGE_INIT 27 fn(*mut c_void, *mut c_void, *const Param) -> c_int;
+        VERIFY_MESSAGE_INIT 30 fn(*mut c_void, *mut c_void, *const Param) -> c_int;
+    }
+
     /// Encoders of keys.
     mod encoder "ENCODER" {
         NEWCTX 1 fn(*mut c_void) -> *mut c_void;

@@ -288,6 +288,31 @@ impl<'a> ParamRef<'a> {
         Ok(())
     }
 
+    /// Fills in a string, with its terminator if there is room, or only its length if the requester has no buffer yet.
+    ///
+    /// # Errors
+    /// The buffer is too small, or the requester wants something else.
+    pub fn set_utf8(&mut self, value: &CStr) -> Result<(), ValueError> {
+        let Param { data_type, data, data_size, .. } = self.read();
+        if data_type != ParamType::Utf8 as c_uint {
+            return Err(ValueError::WrongType);
+        }
+        let length = value.count_bytes();
+        self.set_return_size(length);
+        if data.is_null() {
+            return Ok(());
+        }
+        if data_size < length {
+            return Err(ValueError::TooSmall { needed: length, there: data_size });
+        }
+        let bytes = value.to_bytes_with_nul();
+        // SAFETY: `data` has `data_size` bytes, which the requester hands out for writing.
+        unsafe {
+            ptr::copy_nonoverlapping(bytes.as_ptr(), data.cast(), data_size.min(bytes.len()))
+        };
+        Ok(())
+    }
+
     /// Fills in a pointer to a string.
     ///
     /// # Errors
@@ -355,6 +380,28 @@ mod tests {
         let mut unsigned = iter.next().unwrap();
         assert_eq!(unsigned.set_integer(9), Ok(()));
         assert_eq!(unsigned.set_utf8_pointer(c""), Err(ValueError::WrongType));
+        assert_eq!(unsigned.set_utf8(c""), Err(ValueError::WrongType));
         assert_eq!((buffer, number, array[0].return_size), ([7, 7, 7, 0], 9, 3));
+    }
+
+    /// The terminator comes where there is room for it.
+    #[test]
+    fn strings_are_filled_in_or_refused() {
+        let mut buffer = *b"xxxx";
+        let mut array = [
+            Param {
+                data: buffer.as_mut_ptr().cast(),
+                data_size: 3,
+                ..Param::descriptor(c"a", ParamType::Utf8)
+            },
+            Param::END,
+        ];
+        // SAFETY: the array is well-formed, and its data may be written.
+        let mut text = unsafe { Params::new(array.as_mut_ptr()) }.iter().next().unwrap();
+        assert_eq!(text.set_utf8(c"abcd"), Err(ValueError::TooSmall { needed: 4, there: 3 }));
+        assert_eq!(text.set_utf8(c"ab"), Ok(()));
+        assert_eq!(text.set_utf8(c"cde"), Ok(()));
+        assert_eq!(text.set_utf8(c""), Ok(()));
+        assert_eq!((buffer, array[0].return_size), (*b"\0dex", 0));
     }
 }

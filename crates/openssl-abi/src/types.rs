@@ -86,6 +86,10 @@ pub mod operation {
 
     /// Key management.
     pub const KEYMGMT: c_int = 10;
+    /// Key exchange.
+    pub const KEYEXCH: c_int = 11;
+    /// Signatures.
+    pub const SIGNATURE: c_int = 12;
     /// Key encapsulation.
     pub const KEM: c_int = 14;
     /// Encoders of keys.

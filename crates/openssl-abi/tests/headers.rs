@@ -7,20 +7,43 @@ use openssl_abi::{
     Algorithm, Dispatch, Item, Param, ParamType, functions, names, operation, selection,
 };
 
+/// What later releases of OpenSSL added, and where. Headers that are older may lack it.
+const ADDED: [(&str, &str); 6] = [
+    ("OSSL_FUNC_SIGNATURE_SIGN_MESSAGE_INIT", "0x30400000L"),
+    ("OSSL_FUNC_SIGNATURE_VERIFY_MESSAGE_INIT", "0x30400000L"),
+    ("OSSL_PKEY_PARAM_DHKEM_IKM", "0x30200000L"),
+    ("OSSL_PKEY_PARAM_SECURITY_CATEGORY", "0x30600000L"),
+    ("OSSL_SIGNATURE_PARAM_INSTANCE", "0x30200000L"),
+    ("OSSL_SIGNATURE_PARAM_CONTEXT_STRING", "0x30200000L"),
+];
+
+/// The C code `check`, unless the headers are of a release before `name` was added.
+fn unless_older(name: &str, check: &str) -> String {
+    match ADDED.iter().find(|(added, _)| *added == name) {
+        Some((_, release)) => {
+            format!("#if OPENSSL_VERSION_NUMBER >= {release}\n{check}\n#endif")
+        }
+        None => check.to_owned(),
+    }
+}
+
 #[test]
 fn numbers_names_and_layouts_are_those_of_the_headers() {
     let folder = tempfile::tempdir().unwrap();
     let mut source = String::from(
-        "#include <stddef.h>\n#include <string.h>\n#include <stdio.h>\n#include <openssl/core.h>\n\
+        "#include <stddef.h>\n#include <string.h>\n#include <stdio.h>\n#include <openssl/core.h>\n#include <openssl/opensslv.h>\n\
          #include <openssl/core_dispatch.h>\n#include <openssl/core_names.h>\n#include <openssl/core_object.h>\n\
          #define IS(c, rust) _Static_assert((c) == (rust), #c)\n",
     );
-    let mut is = |c: &str, rust: usize| writeln!(source, "IS({c}, {rust});").unwrap();
-
     for (prefix, name, id) in functions::ALL {
-        is(&format!("OSSL_FUNC_{prefix}_{name}"), *id as usize);
+        let c = format!("OSSL_FUNC_{prefix}_{name}");
+        let check = format!("IS({c}, {id});");
+        writeln!(source, "{}", unless_older(&c, &check)).unwrap();
     }
+    let mut is = |c: &str, rust: usize| writeln!(source, "IS({c}, {rust});").unwrap();
     is("OSSL_OP_KEYMGMT", operation::KEYMGMT as usize);
+    is("OSSL_OP_KEYEXCH", operation::KEYEXCH as usize);
+    is("OSSL_OP_SIGNATURE", operation::SIGNATURE as usize);
     is("OSSL_OP_KEM", operation::KEM as usize);
     is("OSSL_OP_ENCODER", operation::ENCODER as usize);
     is("OSSL_OP_DECODER", operation::DECODER as usize);
@@ -54,14 +77,19 @@ fn numbers_names_and_layouts_are_those_of_the_headers() {
 
     source.push_str("int main(void) {\n");
     for (name, text) in names::ALL {
-        writeln!(source, "  if (strcmp({name}, \"{text}\")) {{ puts(\"{name}\"); return 1; }}")
-            .unwrap();
+        let check = format!("  if (strcmp({name}, \"{text}\")) {{ puts(\"{name}\"); return 1; }}");
+        writeln!(source, "{}", unless_older(name, &check)).unwrap();
     }
     source.push_str("  return 0;\n}\n");
 
     let (c, program) = (folder.path().join("probe.c"), folder.path().join("probe"));
     std::fs::write(&c, source).unwrap();
+    // Those of the OpenSSL under test, else the system's.
+    let include = std::env::var("FASTKEX_TEST_OPENSSL")
+        .ok()
+        .map(|libraries| format!("-I{}/../include", libraries));
     let has_headers = Command::new("cc")
+        .args(&include)
         .args(["-fsyntax-only", "-include", "openssl/core_dispatch.h", "-x", "c", "/dev/null"])
         .output();
     match has_headers {
@@ -73,7 +101,8 @@ fn numbers_names_and_layouts_are_those_of_the_headers() {
             return;
         }
     }
-    let compiled = Command::new("cc").arg("-o").arg(&program).arg(&c).output().unwrap();
+    let compiled =
+        Command::new("cc").args(&include).arg("-o").arg(&program).arg(&c).output().unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let ran = Command::new(&program).output().unwrap();
     assert!(ran.status.success(), "differs: {}", String::from_utf8_lossy(&ran.stdout));

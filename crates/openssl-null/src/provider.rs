@@ -5,8 +5,8 @@ use core::ptr;
 
 use openssl_abi::functions::provider as function;
 use openssl_abi::{
-    Algorithm, Callback, Core, Dispatch, Param, ParamType, Params, TlsGroup, guard, names,
-    operation,
+    Algorithm, Callback, Core, Dispatch, GroupKind, Param, ParamType, Params, TlsGroup, guard,
+    names, operation,
 };
 
 use crate::group::{GROUPS, Large, NullGroup, PRETENDED_SECURITY_BITS, Small};
@@ -126,7 +126,13 @@ unsafe extern "C" fn get_capabilities(
         let Some(callback) = callback else { return 0 };
         let all = GROUPS.iter().all(|group| {
             let NullGroup { name, code_point, .. } = **group;
-            let group = TlsGroup { name, code_point, security_bits: PRETENDED_SECURITY_BITS };
+            let group = TlsGroup {
+                name,
+                algorithm: name,
+                code_point,
+                security_bits: PRETENDED_SECURITY_BITS,
+                kind: GroupKind::Kem,
+            };
             // SAFETY: callback and argument come from libcrypto together.
             unsafe { group.announce(callback, argument) }
         });

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use std::ffi::CString;
 
 use kex::TLS_GROUPS;
-use openssl_abi::{Callback, TlsGroup};
+use openssl_abi::{Callback, GroupKind, TlsGroup};
 
 use crate::provider::Provider;
 
@@ -19,7 +19,13 @@ pub(crate) unsafe fn announce(
 ) -> bool {
     TLS_GROUPS.iter().zip(&provider.code_points).all(|(group, &code_point)| {
         let Ok(name) = CString::new(group.name) else { return false };
-        let group = TlsGroup { name: &name, code_point, security_bits: group.security_bits };
+        let group = TlsGroup {
+            name: &name,
+            algorithm: &name,
+            code_point,
+            security_bits: group.security_bits,
+            kind: GroupKind::Kem,
+        };
         // SAFETY: by the caller's promise.
         unsafe { group.announce(callback, argument) }
     })

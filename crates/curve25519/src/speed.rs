@@ -1,0 +1,32 @@
+use lanes::{Backend, FieldDispatch, FieldLanes};
+
+/// Whether this backend has instructions that these operations are made for. Without, libcrypto's assembly is faster.
+pub fn is_fast(backend: Backend) -> bool {
+    backend.run_field(HasLanes)
+}
+
+struct HasLanes;
+
+impl FieldDispatch for HasLanes {
+    type Output = bool;
+
+    fn on<L: FieldLanes<Limb = u64>>(self, _: L) -> bool {
+        true
+    }
+
+    fn without(self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_backends_with_field_lanes_are_fast() {
+        for backend in Backend::available() {
+            assert_eq!(is_fast(backend), backend.name() == "avx512", "{}", backend.name());
+        }
+    }
+}
