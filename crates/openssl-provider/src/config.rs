@@ -11,6 +11,7 @@ use openssl_abi::{Core, names};
 use openssl_conf::{Config as ConfigFile, Interpretation, Release};
 use warmup::{Load, Mode};
 
+use crate::curves::Choice;
 use crate::host;
 
 /// The key that chooses an instruction set.
@@ -29,8 +30,13 @@ const STATISTICS: &str = "statistics";
 const WARM_UP: &str = "warmup";
 /// Under how many handshakes a second.
 const WARM_UP_LOAD: &str = "warmup_load";
+/// Whether X25519 is offered by itself.
+const X25519: &str = "x25519";
+/// Whether Ed25519 is offered.
+const ED25519: &str = "ed25519";
 /// The keys that are known as they are.
-const KEYS: [&str; 8] = [BACKEND, POOL, BATCH, REFILL, MAX_AGE, STATISTICS, WARM_UP, WARM_UP_LOAD];
+const KEYS: [&str; 10] =
+    [BACKEND, POOL, BATCH, REFILL, MAX_AGE, STATISTICS, WARM_UP, WARM_UP_LOAD, X25519, ED25519];
 /// What the keys that set code points begin with; a group's name follows.
 const CODE_POINTS: &str = "code_points.";
 /// The environment variable that chooses an instruction set, for tests.
@@ -48,6 +54,8 @@ pub(crate) struct Config {
     pub(crate) code_points: Vec<u16>,
     pub(crate) pools: Settings,
     pub(crate) warm_up: warmup::Settings,
+    pub(crate) x25519: Choice,
+    pub(crate) ed25519: Choice,
 }
 
 /// Why the configuration was refused.
@@ -120,8 +128,14 @@ impl Config {
             }
             code_points.push(code_point);
         }
-        let (pools, warm_up) = (pools(&value)?, warm_up(&value)?);
-        Ok(Config { backend, code_points, pools, warm_up })
+        Ok(Config {
+            backend,
+            code_points,
+            pools: pools(&value)?,
+            warm_up: warm_up(&value)?,
+            x25519: choice(&value, X25519)?,
+            ed25519: choice(&value, ED25519)?,
+        })
     }
 }
 
@@ -153,6 +167,17 @@ fn warm_up(value: &dyn Fn(&str) -> Option<String>) -> Result<warmup::Settings, C
     Ok(warmup::Settings {
         mode: setting(value, WARM_UP, default.mode, "off, on or auto", mode)?,
         load: setting(value, WARM_UP_LOAD, default.load, load_expected, load)?,
+    })
+}
+
+/// Whether one of the default provider's algorithms is offered, too.
+fn choice(
+    value: &dyn Fn(&str) -> Option<String>,
+    key: &'static str,
+) -> Result<Choice, ConfigError> {
+    setting(value, key, Choice::default(), "auto, on or off", |text| match text {
+        "auto" => Some(Choice::Auto),
+        text => on_or_off(text).map(|on| if on { Choice::On } else { Choice::Off }),
     })
 }
 
@@ -331,6 +356,20 @@ mod tests {
             );
             assert_eq!(of(WARM_UP_LOAD, text), Err(message));
         }
+    }
+
+    #[test]
+    fn algorithms_are_chosen() {
+        let of = |text: &'static str| {
+            let value = |asked: &str| (asked == ED25519).then(|| text.to_owned());
+            choice(&value, ED25519).map_err(|error| error.to_string())
+        };
+        for (text, expected) in [("auto", Choice::Auto), ("on", Choice::On), ("off", Choice::Off)] {
+            assert_eq!(of(text), Ok(expected));
+        }
+        let message = "fastkex: ed25519 = yes: expected auto, on or off";
+        assert_eq!(of("yes"), Err(message.to_owned()));
+        assert!(matches!(choice(&|_| None, X25519), Ok(Choice::Auto)));
     }
 
     #[test]

@@ -23,7 +23,7 @@ struct Generation {
 }
 
 /// Whether `selection` has a bit of `bits`.
-fn selects(selection: c_int, bits: c_int) -> bool {
+pub(crate) fn selects(selection: c_int, bits: c_int) -> bool {
     selection & bits != 0
 }
 

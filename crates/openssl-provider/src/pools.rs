@@ -1,14 +1,15 @@
-//! The pools of each group. A provider that is torn down takes them with it.
+//! The pools of each group, and of X25519. A provider that is torn down takes them with it.
 
 use std::any::Any;
 use std::sync::Arc;
 
-use kex::{Backend, GroupVisitor, TlsKem, visit_groups};
-use keypool::{Builder, Encapsulations, KeyPairs, Pool, Pools, Settings};
+use kex::{Backend, GroupVisitor, TlsKem, X25519, visit_groups};
+use keypool::{Builder, Encapsulations, Exchanges, KeyPairs, Pool, Pools, Settings};
 
 /// Pools in the order of the table of groups.
 pub(crate) struct GroupPools {
     of_groups: Vec<OfGroup>,
+    exchanges: Arc<Pool<Exchanges<X25519>>>,
     _all: Pools,
 }
 
@@ -36,12 +37,19 @@ impl GroupPools {
         let builder = Pools::builder(backend, settings);
         let mut visitor = Visitor { builder, of_groups: Vec::new() };
         visit_groups(&mut visitor);
-        GroupPools { of_groups: visitor.of_groups, _all: visitor.builder.finish() }
+        let exchanges = visitor.builder.add::<Exchanges<X25519>>("X25519");
+        let Visitor { builder, of_groups } = visitor;
+        GroupPools { of_groups, exchanges, _all: builder.finish() }
     }
 
     /// Key pairs of `K`.
     pub(crate) fn keys<K: TlsKem>(&self) -> &Pool<KeyPairs<K>> {
         pool(&self.of_groups[K::INDEX].keys)
+    }
+
+    /// Key pairs of X25519 by itself.
+    pub(crate) fn exchanges(&self) -> &Pool<Exchanges<X25519>> {
+        &self.exchanges
     }
 
     /// Encapsulations for keys of `K`.

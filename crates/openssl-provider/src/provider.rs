@@ -12,6 +12,7 @@ use openssl_abi::{
 use warmup::WarmUp;
 
 use crate::config::{Config, ConfigError};
+use crate::curves::{self, Ed25519, Exchange, Offers, Scheme, Signature, X25519};
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
 use crate::kem::KeyEncapsulation;
@@ -47,6 +48,10 @@ pub(crate) struct Provider {
     key_encapsulation: Table,
     encoders: Table,
     decoders: Table,
+    key_exchange: Table,
+    signature: Table,
+    /// Whether libssl is told that X25519 is ours, without which old releases do not find the group.
+    pub(crate) announces_x25519: bool,
 }
 
 /// A table of algorithms, with the strings that it points to.
@@ -68,6 +73,17 @@ impl Table {
         let description = self.keep(group.description.to_owned());
         let implementation = implementation.as_ptr();
         self.algorithms.push(Algorithm { names, properties, implementation, description });
+    }
+
+    /// One of the algorithms that the default provider has, too.
+    fn add_scheme<S: Scheme>(&mut self, implementation: &'static [Dispatch]) {
+        let description = self.keep(format!("{} (RFC {})", S::NAME, S::RFC));
+        self.algorithms.push(Algorithm {
+            names: S::NAMES.as_ptr(),
+            properties: PROPERTIES.as_ptr(),
+            implementation: implementation.as_ptr(),
+            description,
+        });
     }
 
     fn keep(&mut self, text: String) -> *const c_char {
@@ -109,7 +125,8 @@ impl Provider {
     ];
 
     pub(crate) fn new(core: Core) -> Result<Provider, ConfigError> {
-        let Config { backend, code_points, pools, warm_up } = Config::read(&core)?;
+        let Config { backend, code_points, pools, warm_up, x25519, ed25519 } = Config::read(&core)?;
+        let offers = Offers::new(backend, x25519, ed25519);
         let mut provider = Provider {
             core,
             backend,
@@ -120,14 +137,29 @@ impl Provider {
             key_encapsulation: Table::default(),
             encoders: Table::default(),
             decoders: Table::default(),
+            key_exchange: Table::default(),
+            signature: Table::default(),
+            announces_x25519: offers.x25519 && tls::groups_are_of_their_provider(&core),
         };
         visit_groups(&mut provider);
+        if offers.x25519 {
+            provider.key_management.add_scheme::<X25519>(curves::KeyManagement::<X25519>::DISPATCH);
+            provider.key_exchange.add_scheme::<X25519>(Exchange::DISPATCH);
+        }
+        if offers.ed25519 {
+            let key_management = curves::KeyManagement::<Ed25519>::DISPATCH;
+            provider.key_management.add_scheme::<Ed25519>(key_management);
+            provider.signature.add_scheme::<Ed25519>(Signature::DISPATCH);
+        }
         let Provider { key_management, key_encapsulation, encoders, decoders, .. } = provider;
+        let (key_exchange, signature) = (provider.key_exchange, provider.signature);
         Ok(Provider {
             key_management: key_management.close(),
             key_encapsulation: key_encapsulation.close(),
             encoders: encoders.close(),
             decoders: decoders.close(),
+            key_exchange: key_exchange.close(),
+            signature: signature.close(),
             ..provider
         })
     }
@@ -201,6 +233,8 @@ unsafe extern "C" fn query_operation(
         };
         let table = match operation {
             operation::KEYMGMT => &provider.key_management,
+            operation::KEYEXCH => &provider.key_exchange,
+            operation::SIGNATURE => &provider.signature,
             operation::KEM => &provider.key_encapsulation,
             operation::ENCODER => &provider.encoders,
             operation::DECODER => &provider.decoders,

@@ -4,9 +4,22 @@ use core::ffi::c_void;
 use std::ffi::CString;
 
 use kex::TLS_GROUPS;
-use openssl_abi::{Callback, GroupKind, TlsGroup};
+use openssl_abi::{Callback, Core, GroupKind, TlsGroup, names};
+use openssl_conf::Release;
 
 use crate::provider::Provider;
+
+const X25519_CODE_POINT: u16 = 0x001d;
+const X25519_SECURITY_BITS: u32 = 128;
+/// The first release whose libssl takes a group from whoever announces it.
+const ANY_PROVIDERS: Release = Release::new(3, 5);
+
+/// Whether libssl leaves out groups whose algorithm it gets from another provider than the one that announces them. Where ours serves
+/// X25519, the default provider's group is left out then, and ours must take its place.
+pub(crate) fn groups_are_of_their_provider(core: &Core) -> bool {
+    let release = core.parameter(names::OPENSSL_VERSION).and_then(|text| Release::parse(&text));
+    release.is_some_and(|release| release < ANY_PROVIDERS)
+}
 
 /// Calls `callback` for each group, and says whether it took all.
 ///
@@ -17,6 +30,17 @@ pub(crate) unsafe fn announce(
     callback: Callback,
     argument: *mut c_void,
 ) -> bool {
+    let x25519 = TlsGroup {
+        name: c"x25519",
+        algorithm: c"X25519",
+        code_point: X25519_CODE_POINT,
+        security_bits: X25519_SECURITY_BITS,
+        kind: GroupKind::KeyExchange,
+    };
+    // SAFETY: by the caller's promise.
+    if provider.announces_x25519 && !unsafe { x25519.announce(callback, argument) } {
+        return false;
+    }
     TLS_GROUPS.iter().zip(&provider.code_points).all(|(group, &code_point)| {
         let Ok(name) = CString::new(group.name) else { return false };
         let group = TlsGroup {

@@ -1,0 +1,131 @@
+//! X25519 and Ed25519: faster versions of the default provider's algorithms, under the same names. Whichever libcrypto fetches, keys
+//! travel between the two by export and import, so encoders, decoders and everything built on these stay libcrypto's own.
+
+mod dhkem;
+mod exchange;
+mod key;
+mod keymgmt;
+mod offer;
+mod signature;
+
+use core::ffi::CStr;
+
+use curve25519::{ed25519, x25519};
+use kex::{Backend, Error, KeyExchange};
+use random::OperationRandom;
+use zeroize::Zeroizing;
+
+pub(crate) use exchange::Exchange;
+pub(crate) use keymgmt::KeyManagement;
+pub(crate) use offer::{Choice, Offers};
+pub(crate) use signature::Signature;
+
+use crate::provider::Provider;
+
+/// Bytes of each half of a key.
+const KEY_BYTES: usize = 32;
+
+/// One of the two, as key management sees it.
+pub(crate) trait Scheme: 'static {
+    const NAME: &'static str;
+    /// The default provider's names: were ours different, libcrypto would not know them for the same algorithm.
+    const NAMES: &'static CStr;
+    /// The number of the RFC that says what it is.
+    const RFC: u32;
+    const BITS: u32;
+    /// Of a shared secret or a signature, in bytes.
+    const MAX_SIZE: u32;
+    /// Whether keys are exchanged, or sign.
+    const EXCHANGES: bool;
+
+    /// Both halves of a key; erased on drop.
+    type Pair: Send + Sync;
+
+    fn generate(provider: &Provider) -> Result<Self::Pair, Error>;
+
+    /// From the secret half.
+    fn pair(backend: Backend, secret: &[u8; KEY_BYTES]) -> Self::Pair;
+
+    fn public(pair: &Self::Pair) -> &[u8; KEY_BYTES];
+
+    fn secret(pair: &Self::Pair) -> &[u8; KEY_BYTES];
+}
+
+/// The security of both in bits.
+const SECURITY_BITS: u32 = 128;
+
+pub(crate) struct X25519;
+
+impl Scheme for X25519 {
+    const NAME: &'static str = "X25519";
+    const NAMES: &'static CStr = c"X25519:1.3.101.110";
+    const RFC: u32 = 7748;
+    const BITS: u32 = 253;
+    const MAX_SIZE: u32 = x25519::SHARED_SECRET_BYTES as u32;
+    const EXCHANGES: bool = true;
+
+    type Pair = x25519::KeyPair;
+
+    fn generate(provider: &Provider) -> Result<x25519::KeyPair, Error> {
+        let item = provider.pools.exchanges().take()?;
+        let mut secret = Zeroizing::new([0; KEY_BYTES]);
+        let mut public = [0; KEY_BYTES];
+        kex::X25519::write_secret(&item, &mut *secret);
+        kex::X25519::write_public(&kex::X25519::public(&item), &mut public);
+        // What is exported is what the default provider would export; it makes no difference to the public half.
+        clamp(&mut secret);
+        let secret = x25519::SecretKey::from_bytes(&secret);
+        Ok(x25519::KeyPair { public: x25519::PublicKey(public), secret })
+    }
+
+    fn pair(backend: Backend, secret: &[u8; KEY_BYTES]) -> x25519::KeyPair {
+        let secret = x25519::SecretKey::from_bytes(secret);
+        x25519::KeyPair { public: x25519::public_key(backend, &secret), secret }
+    }
+
+    fn public(pair: &x25519::KeyPair) -> &[u8; KEY_BYTES] {
+        &pair.public.0
+    }
+
+    fn secret(pair: &x25519::KeyPair) -> &[u8; KEY_BYTES] {
+        pair.secret.as_bytes()
+    }
+}
+
+/// The bits of a scalar that are not free (RFC 7748, section 5).
+fn clamp(secret: &mut [u8; KEY_BYTES]) {
+    secret[0] &= 0xf8;
+    secret[KEY_BYTES - 1] &= 0x7f;
+    secret[KEY_BYTES - 1] |= 0x40;
+}
+
+pub(crate) struct Ed25519;
+
+impl Scheme for Ed25519 {
+    const NAME: &'static str = "ED25519";
+    const NAMES: &'static CStr = c"ED25519:1.3.101.112";
+    const RFC: u32 = 8032;
+    const BITS: u32 = 256;
+    const MAX_SIZE: u32 = ed25519::SIGNATURE_BYTES as u32;
+    const EXCHANGES: bool = false;
+
+    type Pair = ed25519::SigningKey;
+
+    fn generate(provider: &Provider) -> Result<ed25519::SigningKey, Error> {
+        let mut random = OperationRandom::new();
+        let mut keys = ed25519::generate_batch(provider.backend, &mut random, 1)?;
+        keys.pop().ok_or(Error::RandomSource)
+    }
+
+    fn pair(backend: Backend, secret: &[u8; KEY_BYTES]) -> ed25519::SigningKey {
+        ed25519::SigningKey::from_seed(backend, secret)
+    }
+
+    fn public(pair: &ed25519::SigningKey) -> &[u8; KEY_BYTES] {
+        &pair.verifying_key().0
+    }
+
+    fn secret(pair: &ed25519::SigningKey) -> &[u8; KEY_BYTES] {
+        pair.seed()
+    }
+}

@@ -1,0 +1,96 @@
+//! Whether the two are offered at all.
+
+use curve25519::{Error, is_fast, self_check};
+use kex::Backend;
+
+/// What the configuration says of one of the two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// Where it is faster than libcrypto's.
+    #[default]
+    Auto,
+    On,
+    Off,
+}
+
+impl Choice {
+    fn wants(self, fast: bool) -> bool {
+        match self {
+            Choice::Auto => fast,
+            Choice::On => true,
+            Choice::Off => false,
+        }
+    }
+}
+
+/// What is offered. Where something is not, libcrypto uses the default provider's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offers {
+    pub(crate) x25519: bool,
+    pub(crate) ed25519: bool,
+}
+
+impl Offers {
+    /// Checks known answers if anything is wanted.
+    pub(crate) fn new(backend: Backend, x25519: Choice, ed25519: Choice) -> Self {
+        Self::checked(is_fast(backend), x25519, ed25519, || self_check(backend))
+    }
+
+    fn checked(
+        fast: bool,
+        x25519: Choice,
+        ed25519: Choice,
+        check: impl FnOnce() -> Result<(), Error>,
+    ) -> Self {
+        let wanted = Offers { x25519: x25519.wants(fast), ed25519: ed25519.wants(fast) };
+        if (wanted.x25519 || wanted.ed25519) && check().is_err() {
+            return Offers { x25519: false, ed25519: false };
+        }
+        wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEITHER: Offers = Offers { x25519: false, ed25519: false };
+
+    #[test]
+    fn the_choice_and_the_machine_decide() {
+        use Choice::{Auto, Off, On};
+        for (fast, x25519, ed25519, expected) in [
+            (true, Auto, Auto, (true, true)),
+            (false, Auto, Auto, (false, false)),
+            (false, On, Auto, (true, false)),
+            (false, Auto, On, (false, true)),
+            (true, Off, Auto, (false, true)),
+            (true, On, Off, (true, false)),
+        ] {
+            let offers = Offers::checked(fast, x25519, ed25519, || Ok(()));
+            assert_eq!((offers.x25519, offers.ed25519), expected, "{fast} {x25519:?} {ed25519:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_offered_that_computes_wrong() {
+        let wrong = || Err(Error::SelfCheck { operation: "X25519" });
+        assert_eq!(Offers::checked(true, Choice::On, Choice::On, wrong), NEITHER);
+        assert_eq!(Offers::checked(true, Choice::Auto, Choice::Off, wrong), NEITHER);
+    }
+
+    #[test]
+    fn nothing_is_checked_that_is_not_wanted() {
+        let unexpected = || panic!("checked");
+        assert_eq!(Offers::checked(false, Choice::Auto, Choice::Auto, unexpected), NEITHER);
+        assert_eq!(Offers::checked(true, Choice::Off, Choice::Off, unexpected), NEITHER);
+    }
+
+    #[test]
+    fn this_machine_computes_right() {
+        let both = Offers { x25519: true, ed25519: true };
+        for backend in Backend::available() {
+            assert_eq!(Offers::new(backend, Choice::On, Choice::On), both, "{}", backend.name());
+        }
+    }
+}
