@@ -114,7 +114,10 @@ impl Exchange {
                 let peer = x25519::PublicKey(*peer.public());
                 let shared = match x25519::shared_secret(provider.backend, &pair.secret, &peer) {
                     Ok(shared) => shared,
-                    Err(error) => return raise(reason::INVALID_KEY, &error.to_string()),
+                    Err(error) => {
+                        provider.core.raise(reason::INVALID_KEY, &error.to_string());
+                        return 0;
+                    }
                 };
                 // SAFETY: libcrypto's buffer has at least this room.
                 unsafe { slice::from_raw_parts_mut(secret, x25519::SHARED_SECRET_BYTES) }

@@ -52,6 +52,15 @@ pub(crate) fn context(libraries: &Libraries) -> LibraryContext {
     context
 }
 
+/// A context in which X25519 and Ed25519 are ours, whatever the machine, with further keys in our section.
+pub(crate) fn curves_context(libraries: &Libraries, keys: &[(&str, &str)]) -> LibraryContext {
+    let context = stock_context(libraries);
+    let keys = [&[("x25519", "on"), ("ed25519", "on")], keys].concat();
+    context.load_provider_with(module(), &keys).unwrap().keep();
+    context.set_default_properties("?provider=fastkex").unwrap();
+    context
+}
+
 /// A context without ours.
 pub(crate) fn stock_context(libraries: &Libraries) -> LibraryContext {
     let context = LibraryContext::new(libraries).unwrap();
