@@ -1,6 +1,7 @@
 //! `fastkex doctor`: what is right and what is wrong, with the line to change.
 
 mod applications;
+mod curves;
 mod finding;
 mod system;
 

@@ -19,6 +19,8 @@ use cli::{Failure, Outcome};
 
 /// The provider's name in configurations.
 pub(crate) const PROVIDER: &str = "fastkex";
+/// The property query with which algorithms that the default provider has, too, are taken from ours.
+pub(crate) const PROPERTIES: &str = "?provider=fastkex";
 
 /// Run a program with the provider active, changing nothing on the system
 ///
@@ -117,7 +119,8 @@ fn configuration(
         list.is_some_and(|list| names_ours(&list.value, release))
     });
     let groups = groups.or_else(|| (!kept).then(|| default_groups(release)));
-    let addition = Addition { release, provider: PROVIDER, module, keys: &[], groups };
+    let properties = Some(PROPERTIES);
+    let addition = Addition { release, provider: PROVIDER, module, keys: &[], groups, properties };
     compose(base, &addition).map_err(|error| Failure::new(error.to_string()))
 }
 

@@ -67,7 +67,9 @@ fn all_is_well_where_it_is() {
             "configuration",
             "provider",
             "other providers",
-            "groups"
+            "groups",
+            "X25519",
+            "Ed25519"
         ]
     );
     let text = stdout(&doctor(&tool, &config, &[]));
@@ -80,6 +82,42 @@ fn all_is_well_where_it_is() {
         .output()
         .unwrap();
     assert_eq!(wrong(&composed), Vec::<String>::new());
+}
+
+#[test]
+fn whose_curves_serve_is_told_with_the_reason() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let told = |provider: &str, more: &str| {
+        let provider = format!("{ACTIVE}\n{provider}");
+        let config = configuration(&tool, &provider, ACTIVE, GROUPS);
+        let config = config.replace("ssl_conf = tls\n", &format!("ssl_conf = tls\n{more}"));
+        let text = stdout(&doctor(&tool, &config, &[]));
+        ["X25519", "Ed25519"].map(|name| {
+            let is_it = |line: &&str| line.contains(&format!(" {name}: "));
+            let line = text.lines().find(is_it).unwrap_or_else(|| panic!("{name}: {text}"));
+            line.to_owned()
+        })
+    };
+    const ASKED: &str =
+        "alg_section = algorithms\n[algorithms]\ndefault_properties = ?provider=fastkex\n";
+    for line in told("x25519 = on\ned25519 = on", ASKED) {
+        assert!(line.starts_with("ok ") && line.contains("fastkex serves, on "), "{line}");
+        assert!(line.ends_with("default_properties = ?provider=fastkex chooses it"), "{line}");
+    }
+    for line in told("x25519 = on\ned25519 = on", "") {
+        assert!(line.starts_with("note ") && line.contains(": default serves: "), "{line}");
+        assert!(line.contains("'alg_section = evp_properties' in section [init]"), "{line}");
+    }
+    let [x25519, ed25519] = told("x25519 = off\ned25519 = on", ASKED);
+    assert!(x25519.ends_with("default serves: x25519 = off in section [fastkex_sect]"), "{x25519}");
+    assert!(ed25519.contains("fastkex serves, on "), "{ed25519}");
+    for line in told("backend = portable", ASKED) {
+        assert!(line.contains("default serves: it is the faster one with portable"), "{line}");
+    }
+    let other = ASKED.replace("?provider=fastkex", "?provider=default");
+    for line in told("x25519 = on\ned25519 = on", &other) {
+        assert!(line.ends_with("says default_properties = ?provider=default"), "{line}");
+    }
 }
 
 #[test]

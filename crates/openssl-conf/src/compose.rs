@@ -35,6 +35,8 @@ pub struct Addition<'a> {
     pub keys: &'a [(String, String)],
     /// The groups of every TLS context; none leaves them as they are.
     pub groups: Option<&'a str>,
+    /// A clause for the property query of every fetch, such as `?provider=fastkex`; none leaves it as it is.
+    pub properties: Option<&'a str>,
 }
 
 /// Why a configuration could not be composed.
@@ -125,6 +127,8 @@ impl std::error::Error for ComposeError {
 ///   overridden;
 /// - `default` is activated explicitly if and only if the base activates no provider, which had implied it;
 /// - `Groups` of `system_default` is the list asked for, if any;
+/// - `default_properties` of `alg_section` has the clause asked for, if any, behind those of the base, unless these choose a
+///   provider themselves or `fips_mode` is set, which it would undo;
 /// - everything else that the base sets stays.
 ///
 /// Sections get new names where the base has none to extend, and where the one it has serves something else as well.
@@ -133,7 +137,7 @@ impl std::error::Error for ComposeError {
 /// # Errors
 /// See [`ComposeError`].
 pub fn compose(base: Option<Base<'_>>, addition: &Addition<'_>) -> Result<String, ComposeError> {
-    let Addition { release, provider, module, keys, groups } = *addition;
+    let Addition { release, provider, module, keys, groups, properties } = *addition;
     let module = utf8(module)?;
     if provider.is_empty()
         || !provider.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
@@ -186,9 +190,28 @@ pub fn compose(base: Option<Base<'_>>, addition: &Addition<'_>) -> Result<String
         draft.set(&section, "Groups", groups);
     }
 
+    if let Some(clause) = properties.filter(|_| !chooses_providers(&before)) {
+        let section = match listed(ModuleKind::Algorithms) {
+            Some(module) => module.entry.value.clone(),
+            None => draft.link(&init, "alg_section", &format!("{provider}_algorithms")),
+        };
+        let query = match before.default_properties() {
+            Some(entry) => format!("{},{clause}", entry.value),
+            None => clause.to_owned(),
+        };
+        draft.set(&section, "default_properties", &query);
+    }
+
     draft.check(&before, addition, module)?;
     draft.write(&mut text)?;
     Ok(text)
+}
+
+/// Whether the properties say already which providers are to be used.
+fn chooses_providers(interpretation: &Interpretation) -> bool {
+    let sets = |key: &str| interpretation.algorithms.iter().any(|entry| entry.key == key);
+    sets("fips_mode")
+        || interpretation.default_properties().is_some_and(|entry| entry.value.contains("provider"))
 }
 
 fn utf8(path: &Path) -> Result<&str, ComposeError> {
@@ -317,7 +340,13 @@ impl Draft {
                 profile.groups().is_some_and(|command| command.value == groups)
             })
         });
-        if ours && default && groups {
+        let properties = addition.properties.is_none_or(|clause| {
+            chooses_providers(before)
+                || after
+                    .default_properties()
+                    .is_some_and(|entry| entry.value.split(',').any(|found| found.trim() == clause))
+        });
+        if ours && default && groups && properties {
             return Ok(());
         }
         Err(after

@@ -255,6 +255,11 @@ impl Interpretation {
         self.active_providers().contains(&name)
     }
 
+    /// The property query that is added to every fetch; each setting of it replaces those before.
+    pub fn default_properties(&self) -> Option<&Entry> {
+        self.algorithms.iter().rfind(|entry| entry.key == "default_properties")
+    }
+
     /// The TLS settings that every context gets.
     pub fn system_default(&self) -> Option<&Profile> {
         self.profiles.iter().find(|profile| profile.name == "system_default")

@@ -468,6 +468,7 @@ fn composed_configurations() {
             module: Path::new("/a $module \"of\" #ours\\"),
             keys: &[],
             groups: Some("P-521:X25519"),
+            properties: Some("?provider=ours"),
         };
         let path = write(directory.path(), &format!("base $x #{number}'\"\\.cnf"), text);
         let base = Config::load(&path, &env).unwrap();
@@ -586,6 +587,7 @@ fn the_program_openssl() {
             module: &module,
             keys: &[],
             groups: Some("X25519"),
+            properties: Some("?provider=ours"),
         };
         let composed = compose(Some(Base { config: &base, path: &path }), &addition).unwrap();
         let path = write(directory.path(), "composed.cnf", &composed);

@@ -24,6 +24,7 @@ fn addition(release: Release) -> Addition<'static> {
         module: Path::new("/opt/fastkex.so"),
         keys: &[],
         groups: Some("X25519SNTRUP761:X25519"),
+        properties: None,
     }
 }
 
@@ -284,4 +285,21 @@ fn a_base_in_which_openssl_stops() {
     let base =
         "openssl_conf = i\n[i]\nproviders = p\nssl_conf = s\n[p]\ndefault = d\n[d]\nactivate = 1\n";
     composed(base, &Addition { groups: None, ..addition(V3_0) });
+}
+
+#[test]
+fn properties_are_added_to_those_that_are_there() {
+    let asking = Addition { properties: Some("?provider=ours"), ..addition(V3_0) };
+    let with = |algorithms: &str| {
+        let base = format!("openssl_conf = i\n[i]\nalg_section = a\n[a]\n{algorithms}\n");
+        let composed = composed(&base, &asking);
+        composed.found.default_properties().map(|entry| entry.value.clone())
+    };
+    assert_eq!(with("").as_deref(), Some("?provider=ours"));
+    assert_eq!(with("default_properties = ?x=y").as_deref(), Some("?x=y,?provider=ours"));
+    // Who chooses a provider has chosen, and FIPS mode would be left again.
+    assert_eq!(with("default_properties = provider=base").as_deref(), Some("provider=base"));
+    assert_eq!(with("fips_mode = yes"), None);
+    let composed = composed(DEBIAN, &asking);
+    assert_eq!(composed.found.default_properties().unwrap().value, "?provider=ours");
 }

@@ -71,6 +71,7 @@ fn mutated_configurations() {
                 module: Path::new("/m.so"),
                 keys: &[],
                 groups: Some("A"),
+                properties: Some("?provider=ours"),
             };
             let base = Base { config: &config, path: Path::new("/nonexistent") };
             let _ = compose(Some(base), &addition);

@@ -10,9 +10,12 @@ use openssl_runtime::{
 };
 use warmup::ColdStart;
 
+use super::curves;
 use super::finding::Finding;
 use crate::module;
-use crate::run::{PROVIDER, default_groups, environment, names_ours, release, unknown_groups};
+use crate::run::{
+    PROPERTIES, PROVIDER, default_groups, environment, names_ours, release, unknown_groups,
+};
 
 /// What the checks of an application build on.
 pub(super) struct Examined {
@@ -209,6 +212,9 @@ fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
     examine_provider(examined, provider, &interpretation, findings);
     if examined.active {
         examine_groups(examined, &interpretation, findings);
+        if let Some(context) = &examined.context {
+            curves::examine(context, provider, &interpretation, findings);
+        }
     }
 }
 
@@ -408,6 +414,7 @@ pub(super) fn lines_to_add(examined: &Examined, base: Option<&Interpretation>) -
     };
     let init = base.and_then(|base| base.init.as_ref()).map(|entry| entry.value.clone());
     let (providers, ssl) = (existing(ModuleKind::Providers), existing(ModuleKind::Ssl));
+    let algorithms = existing(ModuleKind::Algorithms);
     let system_default =
         base.and_then(Interpretation::system_default).map(|profile| profile.entry.value.clone());
 
@@ -419,7 +426,7 @@ pub(super) fn lines_to_add(examined: &Examined, base: Option<&Interpretation>) -
     if init.is_none() {
         add("openssl_conf = openssl_init     # before the first section");
     }
-    if providers.is_none() || ssl.is_none() {
+    if providers.is_none() || ssl.is_none() || algorithms.is_none() {
         add(&format!("[{}]", init.as_deref().unwrap_or("openssl_init")));
     }
     if providers.is_none() {
@@ -427,6 +434,9 @@ pub(super) fn lines_to_add(examined: &Examined, base: Option<&Interpretation>) -
     }
     if ssl.is_none() {
         add("ssl_conf = ssl_sect");
+    }
+    if algorithms.is_none() {
+        add("alg_section = evp_properties");
     }
     let listed = base.is_some_and(|base| base.providers.iter().any(is_ours));
     if !listed {
@@ -451,5 +461,9 @@ pub(super) fn lines_to_add(examined: &Examined, base: Option<&Interpretation>) -
     }
     add(&format!("[{}]", system_default.as_deref().unwrap_or("system_default_sect")));
     add(&format!("Groups = {groups}"));
+    if algorithms.is_none() {
+        add("[evp_properties]");
+        add(&format!("default_properties = {PROPERTIES}"));
+    }
     lines
 }
