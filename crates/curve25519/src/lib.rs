@@ -30,6 +30,8 @@ mod field;
 mod instance;
 mod montgomery;
 mod multiples;
+#[cfg(test)]
+mod proof;
 mod scalar;
 mod self_check;
 mod speed;

@@ -15,7 +15,7 @@ use crate::field::{Fe, LIMBS};
 use crate::scalar::{self, DIGITS, Recoded, Words};
 
 /// Multiples by each digit: 2i - 15 times a point.
-const MULTIPLES: usize = 2 * ENTRIES;
+pub(super) const MULTIPLES: usize = 2 * ENTRIES;
 
 /// Lanes of both halves.
 const fn in_halves(lanes: u8) -> u8 {
@@ -38,7 +38,7 @@ const fn order(lanes: [u64; 4]) -> [u64; FIELD_LANES] {
 const EXCHANGED: [u64; FIELD_LANES] = order([2, 3, 0, 1]);
 
 /// Limbs of eight public elements.
-type Constants = [[u64; FIELD_LANES]; LIMBS];
+pub(super) type Constants = [[u64; FIELD_LANES]; LIMBS];
 
 /// Elements in the lanes of each half.
 const fn in_lanes(of_lanes: [Fe; 4]) -> Constants {
@@ -59,7 +59,7 @@ const fn in_lanes(of_lanes: [Fe; 4]) -> Constants {
 static FACTORS: Constants = in_lanes([Fe::ONE, Fe::small(2), Fe::ONE, D2]);
 
 /// The base point's multiples by each digit: (y - x, 2, y + x, 2dxy).
-static BASE: [Constants; MULTIPLES] = {
+pub(super) static BASE: [Constants; MULTIPLES] = {
     let mut multiples = [[[0; FIELD_LANES]; LIMBS]; MULTIPLES];
     let mut digit = 0;
     while digit < MULTIPLES {
@@ -79,7 +79,7 @@ static BASE: [Constants; MULTIPLES] = {
 
 /// Twice the points, with T if `T`, else with X again in its place.
 #[inline(always)]
-fn double<L: FieldLanes, const T: bool>(lanes: L, points: Elements<L>) -> Elements<L> {
+pub(super) fn double<L: FieldLanes, const T: bool>(lanes: L, points: Elements<L>) -> Elements<L> {
     // (X, Z, Y, X + Y); the last lane was X or is no longer wanted.
     let sums = add(lanes, points, swap(lanes, points));
     let squares = square(lanes, carry(lanes, blend(lanes, LAST, points, sums)));
@@ -111,13 +111,13 @@ fn differences<L: FieldLanes>(lanes: L, points: Elements<L>) -> Elements<L> {
 
 /// What additions of the points want: (Y - X, 2Z, Y + X, 2dT), reduced.
 #[inline(always)]
-fn prepare<L: FieldLanes>(lanes: L, points: Elements<L>) -> Elements<L> {
+pub(super) fn prepare<L: FieldLanes>(lanes: L, points: Elements<L>) -> Elements<L> {
     carry(lanes, mul(lanes, differences(lanes, points), constants(lanes, &FACTORS)))
 }
 
 /// The negatives of prepared points: X and T change their signs.
 #[inline(always)]
-fn negate<L: FieldLanes>(lanes: L, prepared: Elements<L>) -> Elements<L> {
+pub(super) fn negate<L: FieldLanes>(lanes: L, prepared: Elements<L>) -> Elements<L> {
     let exchanged = permute(lanes, prepared, &EXCHANGED);
     let zero = [lanes.splat_limb(0); LIMBS];
     let negated = carry(lanes, sub(lanes, zero, prepared));
@@ -128,7 +128,7 @@ fn negate<L: FieldLanes>(lanes: L, prepared: Elements<L>) -> Elements<L> {
 
 /// Sums with prepared points, with T as [`double`].
 #[inline(always)]
-fn sum<L: FieldLanes, const T: bool>(
+pub(super) fn sum<L: FieldLanes, const T: bool>(
     lanes: L,
     points: Elements<L>,
     prepared: Elements<L>,
@@ -149,11 +149,11 @@ fn sum<L: FieldLanes, const T: bool>(
 
 /// The two multiples. In: a point in both halves, reduced, and the digits of its public factor and of the base point's. Out: the
 /// point's multiple in the lower half and the base point's in the upper one, reduced.
-struct Double<'a, L: FieldLanes> {
-    point: &'a Stored<L>,
-    digits: &'a Recoded,
-    base_digits: &'a Recoded,
-    to: &'a mut Stored<L>,
+pub(super) struct Double<'a, L: FieldLanes> {
+    pub(super) point: &'a Stored<L>,
+    pub(super) digits: &'a Recoded,
+    pub(super) base_digits: &'a Recoded,
+    pub(super) to: &'a mut Stored<L>,
 }
 
 impl<L: FieldLanes> Kernel<L> for Double<'_, L> {
@@ -197,7 +197,7 @@ impl<L: FieldLanes> Kernel<L> for Double<'_, L> {
 
 /// X in the place of T.
 #[inline(always)]
-fn doubling_form<L: FieldLanes>(lanes: L, points: Elements<L>) -> Elements<L> {
+pub(super) fn doubling_form<L: FieldLanes>(lanes: L, points: Elements<L>) -> Elements<L> {
     const X_LAST: [u64; FIELD_LANES] = order([0, 1, 2, 0]);
     permute(lanes, points, &X_LAST)
 }

@@ -11,21 +11,21 @@ use crate::field::LIMBS;
 use crate::scalar::{Recoded, Words};
 
 /// Words of a scalar.
-const SCALAR_WORDS: usize = 4;
+pub(super) const SCALAR_WORDS: usize = 4;
 /// Tables whose points a lane adds where there is one scalar.
-const TABLES_OF_LANE: usize = TABLES / FIELD_LANES;
+pub(super) const TABLES_OF_LANE: usize = TABLES / FIELD_LANES;
 
 /// Bits of a byte, and of a digit: byte i of a scalar has the digits of table i.
 const BYTE: usize = 8;
 const DIGIT: usize = 4;
 
 /// Recoded scalars, word by word: those of eight scalars in eight lanes.
-type Digits<L> = [[<L as FieldLanes>::Limb; FIELD_LANES]; SCALAR_WORDS];
+pub(super) type Digits<L> = [[<L as FieldLanes>::Limb; FIELD_LANES]; SCALAR_WORDS];
 
 /// Eight multiples of the base point. In: any recoded scalars. Out: reduced.
-struct Eight<'a, L: FieldLanes> {
-    digits: &'a Digits<L>,
-    to: &'a mut StoredPoints<L>,
+pub(super) struct Eight<'a, L: FieldLanes> {
+    pub(super) digits: &'a Digits<L>,
+    pub(super) to: &'a mut StoredPoints<L>,
 }
 
 impl<L: FieldLanes> Kernel<L> for Eight<'_, L> {
@@ -52,9 +52,9 @@ impl<L: FieldLanes> Kernel<L> for Eight<'_, L> {
 
 /// One multiple of the base point: lane i adds the terms of tables `i * TABLES_OF_LANE` on. In: a recoded scalar of which lane i has
 /// the digits of its tables, from the lowest bit on. Out: reduced, in every lane.
-struct One<'a, L: FieldLanes> {
-    digits: &'a [L::Limb; FIELD_LANES],
-    to: &'a mut StoredPoints<L>,
+pub(super) struct One<'a, L: FieldLanes> {
+    pub(super) digits: &'a [L::Limb; FIELD_LANES],
+    pub(super) to: &'a mut StoredPoints<L>,
 }
 
 impl<L: FieldLanes> Kernel<L> for One<'_, L> {
@@ -93,7 +93,7 @@ fn sixteenfold<L: FieldLanes>(lanes: L, points: Points<L>) -> Points<L> {
 
 /// The entry that a digit asks for, in its low three bits, and whether it is not to be negated.
 #[inline(always)]
-fn index<L: FieldLanes>(lanes: L, digits: L::Limbs, at: u32) -> (L::Limbs, L::Bits) {
+pub(super) fn index<L: FieldLanes>(lanes: L, digits: L::Limbs, at: u32) -> (L::Limbs, L::Bits) {
     let digit = lanes.nibble(digits, at);
     let positive = lanes.bit(digit, 3);
     // Digit 8 + i stands for 2i + 1, and 7 - i for -(2i + 1).
@@ -103,7 +103,7 @@ fn index<L: FieldLanes>(lanes: L, digits: L::Limbs, at: u32) -> (L::Limbs, L::Bi
 
 /// The entries of one table.
 #[inline(always)]
-fn look_up<L: FieldLanes>(lanes: L, table: &Table, index: L::Limbs) -> AffinePoints<L> {
+pub(super) fn look_up<L: FieldLanes>(lanes: L, table: &Table, index: L::Limbs) -> AffinePoints<L> {
     let mut words = [lanes.splat_limb(0); WORDS];
     for i in 0..WORDS {
         words[i] = lanes.look_up(&table[i], index);
@@ -113,7 +113,11 @@ fn look_up<L: FieldLanes>(lanes: L, table: &Table, index: L::Limbs) -> AffinePoi
 
 /// The entries of each lane's table.
 #[inline(always)]
-fn look_up_each<L: FieldLanes>(lanes: L, table: usize, index: L::Limbs) -> AffinePoints<L> {
+pub(super) fn look_up_each<L: FieldLanes>(
+    lanes: L,
+    table: usize,
+    index: L::Limbs,
+) -> AffinePoints<L> {
     let mut words = [lanes.splat_limb(0); WORDS];
     for i in 0..WORDS {
         for lane in 0..FIELD_LANES {

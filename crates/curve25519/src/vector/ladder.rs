@@ -16,11 +16,11 @@ use crate::scalar::{self, Words};
 const SCALAR_BITS: u32 = 255;
 
 /// Eight ladders. In: reduced u-coordinates; of each scalar the bits at which the two points change places. Out: reduced.
-struct Eight<'a, L: FieldLanes> {
-    changes: &'a [[L::Limb; FIELD_LANES]; 4],
-    u: &'a Stored<L>,
-    x: &'a mut Stored<L>,
-    z: &'a mut Stored<L>,
+pub(super) struct Eight<'a, L: FieldLanes> {
+    pub(super) changes: &'a [[L::Limb; FIELD_LANES]; 4],
+    pub(super) u: &'a Stored<L>,
+    pub(super) x: &'a mut Stored<L>,
+    pub(super) z: &'a mut Stored<L>,
 }
 
 impl<L: FieldLanes> Kernel<L> for Eight<'_, L> {
@@ -29,39 +29,52 @@ impl<L: FieldLanes> Kernel<L> for Eight<'_, L> {
     #[inline(always)]
     fn run(self, lanes: L) {
         let u = load(lanes, self.u);
-        let (mut xa, mut za) = (splat(lanes, Fe::ONE), splat(lanes, Fe::ZERO));
-        let (mut xb, mut zb) = (u, splat(lanes, Fe::ONE));
+        let (zero, one) = (splat(lanes, Fe::ZERO), splat(lanes, Fe::ONE));
+        let mut points = [one, zero, u, one];
         for i in (0..SCALAR_BITS).rev() {
             let word = lanes.load_limbs(&self.changes[(i / 64) as usize]);
-            let change = lanes.bit(word, i % 64);
-            // All four are wide.
-            let sum_a = carry(lanes, add(lanes, xa, za));
-            let difference_a = carry(lanes, sub(lanes, xa, za));
-            let sum_b = carry(lanes, add(lanes, xb, zb));
-            let difference_b = carry(lanes, sub(lanes, xb, zb));
-            // The four products of one point's sum and the other's difference are the same whichever is which.
-            let sum_d = select(lanes, change, sum_b, sum_a);
-            let difference_d = select(lanes, change, difference_b, difference_a);
-            let one = mul(lanes, difference_b, sum_a);
-            let other = mul(lanes, sum_b, difference_a);
-            xb = square(lanes, carry(lanes, add(lanes, one, other)));
-            let difference = square(lanes, carry(lanes, sub(lanes, one, other)));
-            zb = mul(lanes, carry(lanes, difference), u);
-            let (aa, bb) = (square(lanes, sum_d), square(lanes, difference_d));
-            let e = carry(lanes, sub(lanes, aa, bb));
-            let aa = carry(lanes, aa);
-            xa = mul(lanes, aa, carry(lanes, bb));
-            let scaled = mul_small(lanes, e, A24);
-            za = mul(lanes, e, carry(lanes, add(lanes, scaled, aa)));
+            points = step_of_eight(lanes, lanes.bit(word, i % 64), u, points);
         }
+        let [xa, za, _, _] = points;
         store(lanes, self.x, carry(lanes, xa));
         store(lanes, self.z, carry(lanes, za));
     }
 }
 
+/// A step of eight ladders: doubles the first point, or the second one if they change places, and adds the two, whose difference has
+/// the reduced u-coordinate `u`. Points are X and Z, wide.
+#[inline(always)]
+pub(super) fn step_of_eight<L: FieldLanes>(
+    lanes: L,
+    change: L::Bits,
+    u: Elements<L>,
+    points: [Elements<L>; 4],
+) -> [Elements<L>; 4] {
+    let [xa, za, xb, zb] = points;
+    let sum_a = carry(lanes, add(lanes, xa, za));
+    let difference_a = carry(lanes, sub(lanes, xa, za));
+    let sum_b = carry(lanes, add(lanes, xb, zb));
+    let difference_b = carry(lanes, sub(lanes, xb, zb));
+    // The four products of one point's sum and the other's difference are the same whichever is which.
+    let sum_d = select(lanes, change, sum_b, sum_a);
+    let difference_d = select(lanes, change, difference_b, difference_a);
+    let one = mul(lanes, difference_b, sum_a);
+    let other = mul(lanes, sum_b, difference_a);
+    let xb = square(lanes, carry(lanes, add(lanes, one, other)));
+    let difference = square(lanes, carry(lanes, sub(lanes, one, other)));
+    let zb = mul(lanes, carry(lanes, difference), u);
+    let (aa, bb) = (square(lanes, sum_d), square(lanes, difference_d));
+    let e = carry(lanes, sub(lanes, aa, bb));
+    let aa = carry(lanes, aa);
+    let xa = mul(lanes, aa, carry(lanes, bb));
+    let scaled = mul_small(lanes, e, A24);
+    let za = mul(lanes, e, carry(lanes, add(lanes, scaled, aa)));
+    [xa, za, xb, zb]
+}
+
 /// Product with a public factor below 2^17; wide.
 #[inline(always)]
-fn mul_small<L: FieldLanes>(lanes: L, a: Elements<L>, factor: u32) -> Elements<L> {
+pub(super) fn mul_small<L: FieldLanes>(lanes: L, a: Elements<L>, factor: u32) -> Elements<L> {
     let factor = lanes.splat_limb(factor.into());
     let zero = lanes.splat_limb(0);
     let mut low = a;
@@ -84,11 +97,11 @@ fn mul_small<L: FieldLanes>(lanes: L, a: Elements<L>, factor: u32) -> Elements<L
 
 /// One ladder, twice: the upper four lanes do what the lower ones do. In: the u-coordinate, reduced, in every lane, and the bits at
 /// which the two points change places. Out: reduced X and Z, in the upper two lanes of each half.
-struct One<'a, L: FieldLanes> {
-    changes: &'a [[L::Limb; FIELD_LANES]; 4],
-    u: &'a Stored<L>,
-    x: &'a mut Stored<L>,
-    z: &'a mut Stored<L>,
+pub(super) struct One<'a, L: FieldLanes> {
+    pub(super) changes: &'a [[L::Limb; FIELD_LANES]; 4],
+    pub(super) u: &'a Stored<L>,
+    pub(super) x: &'a mut Stored<L>,
+    pub(super) z: &'a mut Stored<L>,
 }
 
 /// Lanes of each half that take `b` of a blend.
@@ -108,51 +121,63 @@ impl<L: FieldLanes> Kernel<L> for One<'_, L> {
     #[inline(always)]
     fn run(self, lanes: L) {
         let u = load(lanes, self.u);
-        let zero = splat(lanes, Fe::ZERO);
-        let a24 = splat(lanes, Fe::small(A24));
         // (X, X) of the sum and of the double, and (Z, Z) likewise.
         let mut x = blend(lanes, UPPER, u, splat(lanes, Fe::ONE));
-        let mut z = blend(lanes, UPPER, splat(lanes, Fe::ONE), zero);
+        let mut z = blend(lanes, UPPER, splat(lanes, Fe::ONE), splat(lanes, Fe::ZERO));
         for i in (0..SCALAR_BITS).rev() {
             let word = lanes.load_limbs(&self.changes[(i / 64) as usize]);
-            let change = lanes.bit(word, i % 64);
-            // (C, D, A, B): X + Z and X - Z of the sum, then of the double.
-            let sums = blend(lanes, ODD, add(lanes, x, z), sub(lanes, x, z));
-            let sums = carry(lanes, sums);
-            // Where they change places, A and C, and B and D.
-            const LEFT: [u64; FIELD_LANES] = [2, 3, 2, 3, 6, 7, 6, 7];
-            const LEFT_CHANGED: [u64; FIELD_LANES] = [0, 1, 0, 1, 4, 5, 4, 5];
-            const RIGHT: [u64; FIELD_LANES] = [1, 0, 2, 3, 5, 4, 6, 7];
-            const RIGHT_CHANGED: [u64; FIELD_LANES] = [3, 2, 0, 1, 7, 6, 4, 5];
-            let left = permute_either(lanes, change, sums, &LEFT_CHANGED, &LEFT);
-            let right = permute_either(lanes, change, sums, &RIGHT_CHANGED, &RIGHT);
-            // (DA, CB, AA, BB).
-            let first = mul(lanes, left, right);
-            let reduced = carry(lanes, first);
-            let swapped = swap(lanes, first);
-            // (DA + CB, CB - DA, AA - BB, AA).
-            let sum = add(lanes, first, swapped);
-            let difference = sub(lanes, first, swapped);
-            let left = blend(lanes, SECOND | THIRD, sum, difference);
-            let left = carry(lanes, blend(lanes, FOURTH, left, swapped));
-            // (DA + CB, CB - DA, 121665, BB).
-            let right = blend(lanes, THIRD, blend(lanes, FOURTH, left, reduced), a24);
-            // (X of the sum, (DA - CB)^2, 121665 E, X of the double).
-            let second = mul(lanes, left, right);
-            let even = lane_of_pair::<L, 0>(lanes, second);
-            let odd = lane_of_pair::<L, 1>(lanes, second);
-            x = carry(lanes, blend(lanes, UPPER, even, odd));
-            // ((DA - CB)^2, the same, AA + 121665 E, the same).
-            let right = blend(lanes, UPPER, odd, even);
-            let aa = blend(lanes, UPPER, zero, lane_of_pair::<L, 0>(lanes, reduced));
-            let right = carry(lanes, add(lanes, right, aa));
-            // (u, u, E, E).
-            let left = blend(lanes, UPPER, u, lane_of_pair::<L, 0>(lanes, left));
-            z = carry(lanes, mul(lanes, left, right));
+            (x, z) = step_of_one(lanes, lanes.bit(word, i % 64), u, x, z);
         }
         store(lanes, self.x, x);
         store(lanes, self.z, z);
     }
+}
+
+/// A step of one ladder, as [`step_of_eight`]: X and Z of the sum twice, then of the double twice, reduced.
+#[inline(always)]
+pub(super) fn step_of_one<L: FieldLanes>(
+    lanes: L,
+    change: L::Bits,
+    u: Elements<L>,
+    x: Elements<L>,
+    z: Elements<L>,
+) -> (Elements<L>, Elements<L>) {
+    let zero = splat(lanes, Fe::ZERO);
+    let a24 = splat(lanes, Fe::small(A24));
+    // (C, D, A, B): X + Z and X - Z of the sum, then of the double.
+    let sums = blend(lanes, ODD, add(lanes, x, z), sub(lanes, x, z));
+    let sums = carry(lanes, sums);
+    // Where they change places, A and C, and B and D.
+    const LEFT: [u64; FIELD_LANES] = [2, 3, 2, 3, 6, 7, 6, 7];
+    const LEFT_CHANGED: [u64; FIELD_LANES] = [0, 1, 0, 1, 4, 5, 4, 5];
+    const RIGHT: [u64; FIELD_LANES] = [1, 0, 2, 3, 5, 4, 6, 7];
+    const RIGHT_CHANGED: [u64; FIELD_LANES] = [3, 2, 0, 1, 7, 6, 4, 5];
+    let left = permute_either(lanes, change, sums, &LEFT_CHANGED, &LEFT);
+    let right = permute_either(lanes, change, sums, &RIGHT_CHANGED, &RIGHT);
+    // (DA, CB, AA, BB).
+    let first = mul(lanes, left, right);
+    let reduced = carry(lanes, first);
+    let swapped = swap(lanes, first);
+    // (DA + CB, CB - DA, AA - BB, AA).
+    let sum = add(lanes, first, swapped);
+    let difference = sub(lanes, first, swapped);
+    let left = blend(lanes, SECOND | THIRD, sum, difference);
+    let left = carry(lanes, blend(lanes, FOURTH, left, swapped));
+    // (DA + CB, CB - DA, 121665, BB).
+    let right = blend(lanes, THIRD, blend(lanes, FOURTH, left, reduced), a24);
+    // (X of the sum, (DA - CB)^2, 121665 E, X of the double).
+    let second = mul(lanes, left, right);
+    let even = lane_of_pair::<L, 0>(lanes, second);
+    let odd = lane_of_pair::<L, 1>(lanes, second);
+    let x = carry(lanes, blend(lanes, UPPER, even, odd));
+    // ((DA - CB)^2, the same, AA + 121665 E, the same).
+    let right = blend(lanes, UPPER, odd, even);
+    let aa = blend(lanes, UPPER, zero, lane_of_pair::<L, 0>(lanes, reduced));
+    let right = carry(lanes, add(lanes, right, aa));
+    // (u, u, E, E).
+    let left = blend(lanes, UPPER, u, lane_of_pair::<L, 0>(lanes, left));
+    let z = carry(lanes, mul(lanes, left, right));
+    (x, z)
 }
 
 /// One lane of each pair in both.

@@ -9,6 +9,8 @@ mod fixed;
 mod ladder;
 mod points;
 #[cfg(test)]
+mod proof;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use double::double_multiple_vartime;

@@ -10,10 +10,10 @@ use crate::field::{Fe, LIMBS};
 /// Eight points: X, Y and Z wide, T reduced.
 #[derive(Clone, Copy)]
 pub(super) struct Points<L: FieldLanes> {
-    x: Elements<L>,
-    y: Elements<L>,
-    z: Elements<L>,
-    t: Elements<L>,
+    pub(super) x: Elements<L>,
+    pub(super) y: Elements<L>,
+    pub(super) z: Elements<L>,
+    pub(super) t: Elements<L>,
 }
 
 /// Eight points that are to be added, of which Z is 1: y + x, y - x and 2dxy, canonical or negated by [`AffinePoints::negated`].

@@ -3,6 +3,8 @@
 //! A word stands for a [`Value`]: for all integers of an [`Interval`], or for a [`Polynomial`] in the kernel's inputs. Kernels
 //! have no branch on data, so one run covers every input. [`examine`] collects what goes wrong on the way.
 //!
+//! Limbs of [`FieldLanes`](crate::FieldLanes) stand for both at once: a [`Symbol`].
+//!
 //! ```
 //! use lanes::Lanes;
 //! use lanes::proof::{Interval, Intervals, examine};
@@ -15,6 +17,7 @@
 //! assert!(violations[0].to_string().contains("leaves -32768..=32767"));
 //! ```
 
+mod field;
 mod interval;
 mod ledger;
 mod polynomial;
@@ -26,6 +29,7 @@ use core::marker::PhantomData;
 use core::panic::Location;
 use std::thread::LocalKey;
 
+pub use field::{Bit, Residue, Symbol, Symbols, with_fault};
 pub use interval::Interval;
 pub use ledger::{Violation, examine, prove};
 pub use polynomial::{Monomial, Polynomial, polynomials_modulo};

@@ -1,0 +1,300 @@
+//! Formulas for points, on points and coordinates that are variables: from the ranges that the next formula may be given to the
+//! same, and of the right value.
+
+use lanes::FIELD_LANES;
+use lanes::proof::{Bit, Residue};
+use reference::drbg::Drbg;
+
+use super::super::double::{self, doubling_form};
+use super::super::ladder::{step_of_eight, step_of_one};
+use super::super::points::{AffinePoints, Points};
+use super::{FACTOR, Proof, REDUCED, Vectors, WIDE, holds, holds_by_operations};
+use super::{is_within, value, values, vectors, vectors_of};
+use crate::montgomery::A24;
+use crate::proof::definition::{AffinePoint, Number, d};
+
+/// Formulas are made of the field's operations, of which every operation on lanes is known to matter: some are enough here.
+const STEP: usize = 11;
+
+/// X and Z of two points, after a step of the ladder (RFC 7748, section 5) which begins with these.
+fn ladder_step(u: Number, [x2, z2, x3, z3]: [Number; 4], change: bool) -> [Number; 4] {
+    let [x2, z2, x3, z3] = if change { [x3, z3, x2, z2] } else { [x2, z2, x3, z3] };
+    let (a, b, c, d) = (x2.add(z2), x2.sub(z2), x3.add(z3), x3.sub(z3));
+    let (aa, bb, da, cb) = (a.square(), b.square(), d.mul(a), c.mul(b));
+    let e = aa.sub(bb);
+    let x3 = da.add(cb).square();
+    let z3 = u.mul(da.sub(cb).square());
+    [aa.mul(bb), e.mul(aa.add(Number::of(A24.into()).mul(e))), x3, z3]
+}
+
+/// The ladder's step doubles one point and adds the other, with which it has a known difference.
+#[test]
+fn the_step_of_the_ladder_is_that_of_the_curve() {
+    let mut random = Drbg::new(&[2; 48]);
+    let u_of = |point: AffinePoint| {
+        let one = Number::of(1);
+        one.add(point.y).over(one.sub(point.y))
+    };
+    for change in [false, true] {
+        let [p, q] = [(); 2].map(|()| AffinePoint::random(&mut random));
+        let [r, s] = [(); 2].map(|()| Number::random(&mut random));
+        let points = [u_of(p).mul(r), r, u_of(q).mul(s), s];
+        let [x2, z2, x3, z3] = ladder_step(u_of(q.add(p.negated())), points, change);
+        let doubled = if change { q } else { p };
+        assert_eq!(x2.over(z2), u_of(doubled.add(doubled)));
+        assert_eq!(x3.over(z3), u_of(p.add(q)));
+    }
+}
+
+fn eight_step_is_right(change: bool, largest: u64) -> bool {
+    let lanes = Proof::default();
+    let mut random = Drbg::new(&[3; 48]);
+    let u = vectors(&mut random, REDUCED);
+    let points = [(); 4].map(|()| vectors(&mut random, largest));
+    let bit = if change { Bit::One } else { Bit::Zero };
+    let found = step_of_eight(lanes, [bit; FIELD_LANES], u, points);
+    (0..FIELD_LANES).all(|lane| {
+        let expected = ladder_step(value(&u, lane), points.map(|v| value(&v, lane)), change);
+        found.map(|v| value(&v, lane)) == expected
+    }) && found.iter().all(|v| is_within(v, WIDE))
+}
+
+#[test]
+fn a_step_of_eight_ladders() {
+    assert!(!holds(|| eight_step_is_right(false, 4 * WIDE)));
+    for change in [false, true] {
+        holds_by_operations(STEP, "step_of_eight", || eight_step_is_right(change, WIDE));
+    }
+}
+
+fn one_step_is_right(change: bool, largest: u64) -> bool {
+    let lanes = Proof::default();
+    let mut random = Drbg::new(&[4; 48]);
+    let mut numbers = || Number::random(&mut random);
+    let (u, points) = (numbers(), [numbers(), numbers(), numbers(), numbers()]);
+    let [x2, z2, x3, z3] = points;
+    let twice = |sum, double| [sum, sum, double, double, sum, sum, double, double];
+    let u_vectors = vectors_of(&mut random, REDUCED, [u; FIELD_LANES]);
+    let x = vectors_of(&mut random, largest, twice(x3, x2));
+    let z = vectors_of(&mut random, largest, twice(z3, z2));
+    let bit = if change { Bit::One } else { Bit::Zero };
+    let (x, z) = step_of_one(lanes, [bit; FIELD_LANES], u_vectors, x, z);
+    let [x2, z2, x3, z3] = ladder_step(u, points, change);
+    let right = values(&x) == twice(x3, x2) && values(&z) == twice(z3, z2);
+    right && is_within(&x, REDUCED) && is_within(&z, REDUCED)
+}
+
+#[test]
+fn a_step_of_one_ladder() {
+    assert!(!holds(|| one_step_is_right(false, 4 * WIDE)));
+    for change in [false, true] {
+        holds_by_operations(STEP, "step_of_one", || one_step_is_right(change, REDUCED));
+    }
+}
+
+/// Random points, one for each lane.
+fn random_points(random: &mut Drbg) -> [AffinePoint; FIELD_LANES] {
+    [(); FIELD_LANES].map(|()| AffinePoint::random(random))
+}
+
+/// X, Y, Z and T of points, with random Z: each Z is another.
+fn extended(random: &mut Drbg, points: &[AffinePoint; FIELD_LANES]) -> [[Number; 8]; 4] {
+    let z = [(); FIELD_LANES].map(|()| Number::random(random));
+    let by = |f: fn(AffinePoint) -> Number| core::array::from_fn(|i| f(points[i]).mul(z[i]));
+    [by(|p| p.x), by(|p| p.y), z, by(|p| p.x.mul(p.y))]
+}
+
+fn eight_points(
+    random: &mut Drbg,
+    points: &[AffinePoint; FIELD_LANES],
+    wide: u64,
+) -> Points<Proof> {
+    let [x, y, z, t] = extended(random, points);
+    Points {
+        x: vectors_of(random, wide, x),
+        y: vectors_of(random, wide, y),
+        z: vectors_of(random, wide, z),
+        t: vectors_of(random, REDUCED, t),
+    }
+}
+
+/// Whether coordinates are those of a point.
+fn are_of(point: AffinePoint, [x, y, z, t]: [Number; 4]) -> bool {
+    x == point.x.mul(z)
+        && y == point.y.mul(z)
+        && t == point.x.mul(point.y).mul(z)
+        && z != Number::default()
+}
+
+fn eight_are(found: &Points<Proof>, expected: impl Fn(usize) -> AffinePoint) -> bool {
+    let Points { x, y, z, t } = found;
+    let right = |lane| are_of(expected(lane), [x, y, z, t].map(|v| value(v, lane)));
+    (0..FIELD_LANES).all(right)
+        && [x, y, z].iter().all(|v| is_within(v, WIDE))
+        && is_within(t, REDUCED)
+}
+
+fn doubling_is_right(largest: u64) -> bool {
+    let mut random = Drbg::new(&[5; 48]);
+    let points = random_points(&mut random);
+    let found = eight_points(&mut random, &points, largest).double(Proof::default());
+    eight_are(&found, |lane| points[lane].add(points[lane]))
+}
+
+#[test]
+fn eight_doublings() {
+    holds_by_operations(STEP, "double", || doubling_is_right(WIDE));
+    assert!(!holds(|| doubling_is_right(8 * WIDE)));
+}
+
+fn addition_is_right(largest: u64) -> bool {
+    let mut random = Drbg::new(&[6; 48]);
+    let (p, q) = (random_points(&mut random), random_points(&mut random));
+    let (a, b) = (eight_points(&mut random, &p, largest), eight_points(&mut random, &q, WIDE));
+    eight_are(&a.add(Proof::default(), b), |lane| p[lane].add(q[lane]))
+}
+
+#[test]
+fn eight_additions() {
+    holds_by_operations(STEP, "add", || addition_is_right(WIDE));
+    assert!(!holds(|| addition_is_right(2 * WIDE)));
+}
+
+fn affine_points(
+    random: &mut Drbg,
+    points: &[AffinePoint; FIELD_LANES],
+    largest: u64,
+) -> AffinePoints<Proof> {
+    let mut by = |f: fn(AffinePoint) -> Number| vectors_of(random, largest, points.map(f));
+    AffinePoints {
+        sum: by(|p| p.y.add(p.x)),
+        difference: by(|p| p.y.sub(p.x)),
+        product: by(|p| d().add(d()).mul(p.x).mul(p.y)),
+    }
+}
+
+fn affine_addition_is_right(largest: u64) -> bool {
+    let mut random = Drbg::new(&[7; 48]);
+    let (p, q) = (random_points(&mut random), random_points(&mut random));
+    let a = eight_points(&mut random, &p, WIDE);
+    let b = affine_points(&mut random, &q, largest);
+    eight_are(&a.add_affine(Proof::default(), &b), |lane| p[lane].add(q[lane]))
+}
+
+#[test]
+fn eight_additions_of_affine_points() {
+    holds_by_operations(STEP, "add_affine", || affine_addition_is_right(FACTOR));
+    assert!(!holds(|| affine_addition_is_right(FACTOR + 1)));
+}
+
+#[test]
+fn affine_points_are_negated() {
+    // Limbs of what is canonical but the lowest, which is less, as a test of the tables shows.
+    for (bit, keeps) in [(Bit::One, true), (Bit::Zero, false)] {
+        lanes::proof::prove(|| {
+            let mut random = Drbg::new(&[8; 48]);
+            let points = random_points(&mut random);
+            let affine = affine_points(&mut random, &points, (1 << 51) - 19);
+            let found = affine.negated(Proof::default(), [bit; FIELD_LANES]);
+            let expected = if keeps { points } else { points.map(AffinePoint::negated) };
+            let expected = affine_points(&mut random, &expected, FACTOR);
+            for (found, expected) in [
+                (&found.sum, &expected.sum),
+                (&found.difference, &expected.difference),
+                (&found.product, &expected.product),
+            ] {
+                assert_eq!(values(found), values(expected));
+                assert!(is_within(found, FACTOR));
+            }
+        });
+    }
+}
+
+/// Two points as `double` has them: X, Z, Y and T or X in four lanes.
+fn two_points(random: &mut Drbg, points: &[AffinePoint; 2], largest: u64) -> Vectors {
+    let z = Number::random(random);
+    let one_of = |point: AffinePoint| {
+        let (x, y) = (point.x.mul(z), point.y.mul(z));
+        [x, z, y, x.mul(point.y)]
+    };
+    let of_lanes = points.map(one_of).concat().try_into().unwrap();
+    vectors_of(random, largest, of_lanes)
+}
+
+fn two_are(found: &Vectors, expected: [AffinePoint; 2], with_t: bool) -> bool {
+    let right = |half: usize| {
+        let [x, z, y, last] = core::array::from_fn(|i| value(found, 4 * half + i));
+        if with_t {
+            are_of(expected[half], [x, y, z, last])
+        } else {
+            are_of(expected[half], [x, y, z, expected[half].y.mul(x)]) && last == x
+        }
+    };
+    right(0) && right(1) && is_within(found, WIDE)
+}
+
+/// What additions of two points want.
+fn prepared(points: [AffinePoint; 2], z: Number) -> [Number; FIELD_LANES] {
+    let of_one = |point: AffinePoint| {
+        let (x, y) = (point.x.mul(z), point.y.mul(z));
+        [y.sub(x), z.add(z), y.add(x), d().add(d()).mul(x).mul(point.y)]
+    };
+    points.map(of_one).concat().try_into().unwrap()
+}
+
+fn two_random(random: &mut Drbg) -> [AffinePoint; 2] {
+    [(); 2].map(|()| AffinePoint::random(random))
+}
+
+fn doubling_of_two_is_right<const T: bool>(largest: u64) -> bool {
+    let lanes = Proof::default();
+    let mut random = Drbg::new(&[9; 48]);
+    let points = two_random(&mut random);
+    let v = doubling_form(lanes, two_points(&mut random, &points, largest));
+    two_are(&double::double::<_, T>(lanes, v), points.map(|p| p.add(p)), T)
+}
+
+#[test]
+fn two_doublings() {
+    holds_by_operations(STEP, "double::<true>", || doubling_of_two_is_right::<true>(WIDE));
+    holds_by_operations(STEP, "double::<false>", || doubling_of_two_is_right::<false>(WIDE));
+    assert!(!holds(|| doubling_of_two_is_right::<true>(8 * WIDE)));
+}
+
+fn sum_of_two_is_right<const T: bool>(largest: u64) -> bool {
+    let lanes = Proof::default();
+    let mut random = Drbg::new(&[10; 48]);
+    let (p, q) = (two_random(&mut random), two_random(&mut random));
+    let v = two_points(&mut random, &p, WIDE);
+    let prepared = prepared(q, Number::random(&mut random));
+    let prepared = vectors_of(&mut random, largest, prepared);
+    let expected = [p[0].add(q[0]), p[1].add(q[1])];
+    two_are(&double::sum::<_, T>(lanes, v, prepared), expected, T)
+}
+
+#[test]
+fn two_additions() {
+    holds_by_operations(STEP, "sum::<true>", || sum_of_two_is_right::<true>(REDUCED));
+    holds_by_operations(STEP, "sum::<false>", || sum_of_two_is_right::<false>(REDUCED));
+    assert!(!holds(|| sum_of_two_is_right::<true>(FACTOR + 1)));
+}
+
+/// Points are prepared, and prepared ones negated.
+fn preparing_is_right(largest: u64) -> bool {
+    let lanes = Proof::default();
+    let mut random = Drbg::new(&[11; 48]);
+    let points = two_random(&mut random);
+    let v = two_points(&mut random, &points, largest);
+    let z = value(&v, 1);
+    let found = double::prepare(lanes, v);
+    let negated = double::negate(lanes, found);
+    let right = values(&found) == prepared(points, z)
+        && values(&negated) == prepared(points.map(AffinePoint::negated), z);
+    right && is_within(&found, REDUCED) && is_within(&negated, REDUCED)
+}
+
+#[test]
+fn two_points_are_prepared() {
+    holds_by_operations(STEP, "prepare", || preparing_is_right(WIDE));
+    assert!(!holds(|| preparing_is_right(2 * WIDE)));
+}
