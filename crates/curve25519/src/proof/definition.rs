@@ -55,6 +55,15 @@ impl Number {
         Self::reduced(words)
     }
 
+    /// Its bytes, least first.
+    pub(crate) fn to_bytes(self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        for (bytes, word) in bytes.chunks_exact_mut(8).zip(self.0) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
     /// The sum of numbers times powers of 2^51.
     pub(crate) fn of_limbs(limbs: &[Number]) -> Self {
         limbs

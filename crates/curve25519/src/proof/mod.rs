@@ -2,3 +2,6 @@
 //! are beside these.
 
 pub(crate) mod definition;
+mod digits;
+mod plain;
+mod scalars;

@@ -1,5 +1,8 @@
 //! Lanes of [`FieldLanes`] that prove.
 
+#[cfg(test)]
+mod tests;
+
 use core::cell::Cell;
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -14,7 +17,7 @@ use crate::{FIELD_LANES, FieldLanes, Kernel, Limb, sealed::Sealed};
 /// Bits of a factor.
 const FACTOR_BITS: u32 = 52;
 
-/// Integers modulo a prime above 2^128. [`Default`] is zero.
+/// Integers modulo a prime above 2^104, so that limbs and products of factors are known by them. [`Default`] is zero.
 pub trait Residue: Copy + Default + fmt::Debug + Eq + Hash + Send + Sync + 'static {
     /// What an integer is modulo the prime.
     fn of(value: u128) -> Self;
@@ -35,7 +38,7 @@ pub trait Residue: Copy + Default + fmt::Debug + Eq + Hash + Send + Sync + 'stat
 ///
 /// What is above some bits of an integer, or in the high half of a product, is no polynomial: it is a further variable unless the
 /// range leaves one number only, and what is below is the rest. Both are right whatever the number is. That equal integers give
-/// equal variables is known by their values: integers below 2^128 that are the same modulo the prime are equal.
+/// equal variables is known by their values: limbs and products that are the same modulo the prime are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Symbol<F> {
     low: u64,
