@@ -233,6 +233,8 @@ fn the_definition_is_that_of_the_curve() {
     let expected = [0x75eb_4dca_1359_78a3, 0x0070_0a4d_4141_d8ab, 0x8cc7_4079_7779_e898];
     assert_eq!(d().0[..3], expected);
     assert_eq!(d().0[3], 0x5203_6cee_2b6f_fe73);
+    // That it is no square makes the law complete.
+    assert_eq!(d().root(), None);
     // A multiple of the base point by its order: 2^252 and the rest.
     let base = AffinePoint::base();
     let order = crate::scalar::ORDER;

@@ -118,27 +118,46 @@ fn eight_points(
     }
 }
 
-/// Whether coordinates are those of a point.
-fn are_of(point: AffinePoint, [x, y, z, t]: [Number; 4]) -> bool {
-    x == point.x.mul(z)
-        && y == point.y.mul(z)
-        && t == point.x.mul(point.y).mul(z)
-        && z != Number::default()
+/// The sum of two points, and its Z up to the sign. That is zero in no sum of points of the curve, whose d is no square.
+#[derive(Clone, Copy)]
+struct Sum {
+    point: AffinePoint,
+    z: Number,
 }
 
-fn eight_are(found: &Points<Proof>, expected: impl Fn(usize) -> AffinePoint) -> bool {
+/// The sum of two points, and `z^2 (1 - (d x1 x2 y1 y2)^2)`.
+fn sum(p: AffinePoint, q: AffinePoint, z: Number) -> Sum {
+    let product = d().mul(p.x).mul(q.x).mul(p.y).mul(q.y);
+    Sum { point: p.add(q), z: z.square().mul(Number::of(1).sub(product.square())) }
+}
+
+impl Sum {
+    /// Whether coordinates are those of the sum.
+    fn is(self, [x, y, z, t]: [Number; 4]) -> bool {
+        let AffinePoint { x: of_x, y: of_y } = self.point;
+        let right = x == of_x.mul(z) && y == of_y.mul(z) && t == of_x.mul(of_y).mul(z);
+        right && (z == self.z || z == Number::default().sub(self.z))
+    }
+}
+
+fn eight_are(found: &Points<Proof>, expected: impl Fn(usize) -> Sum) -> bool {
     let Points { x, y, z, t } = found;
-    let right = |lane| are_of(expected(lane), [x, y, z, t].map(|v| value(v, lane)));
+    let right = |lane| expected(lane).is([x, y, z, t].map(|v| value(v, lane)));
     (0..FIELD_LANES).all(right)
         && [x, y, z].iter().all(|v| is_within(v, WIDE))
         && is_within(t, REDUCED)
 }
 
+fn twice(z: Number) -> Number {
+    z.add(z)
+}
+
 fn doubling_is_right(largest: u64) -> bool {
     let mut random = Drbg::new(&[5; 48]);
     let points = random_points(&mut random);
-    let found = eight_points(&mut random, &points, largest).double(Proof::default());
-    eight_are(&found, |lane| points[lane].add(points[lane]))
+    let v = eight_points(&mut random, &points, largest);
+    let expected = |lane: usize| sum(points[lane], points[lane], value(&v.z, lane).square());
+    eight_are(&v.double(Proof::default()), expected)
 }
 
 #[test]
@@ -151,7 +170,8 @@ fn addition_is_right(largest: u64) -> bool {
     let mut random = Drbg::new(&[6; 48]);
     let (p, q) = (random_points(&mut random), random_points(&mut random));
     let (a, b) = (eight_points(&mut random, &p, largest), eight_points(&mut random, &q, WIDE));
-    eight_are(&a.add(Proof::default(), b), |lane| p[lane].add(q[lane]))
+    let z = |lane| twice(value(&a.z, lane).mul(value(&b.z, lane)));
+    eight_are(&a.add(Proof::default(), b), |lane| sum(p[lane], q[lane], z(lane)))
 }
 
 #[test]
@@ -178,7 +198,8 @@ fn affine_addition_is_right(largest: u64) -> bool {
     let (p, q) = (random_points(&mut random), random_points(&mut random));
     let a = eight_points(&mut random, &p, WIDE);
     let b = affine_points(&mut random, &q, largest);
-    eight_are(&a.add_affine(Proof::default(), &b), |lane| p[lane].add(q[lane]))
+    let z = |lane| twice(value(&a.z, lane));
+    eight_are(&a.add_affine(Proof::default(), &b), |lane| sum(p[lane], q[lane], z(lane)))
 }
 
 #[test]
@@ -221,14 +242,11 @@ fn two_points(random: &mut Drbg, points: &[AffinePoint; 2], largest: u64) -> Vec
     vectors_of(random, largest, of_lanes)
 }
 
-fn two_are(found: &Vectors, expected: [AffinePoint; 2], with_t: bool) -> bool {
+fn two_are(found: &Vectors, expected: [Sum; 2], with_t: bool) -> bool {
     let right = |half: usize| {
         let [x, z, y, last] = core::array::from_fn(|i| value(found, 4 * half + i));
-        if with_t {
-            are_of(expected[half], [x, y, z, last])
-        } else {
-            are_of(expected[half], [x, y, z, expected[half].y.mul(x)]) && last == x
-        }
+        let t = if with_t { last } else { expected[half].point.y.mul(x) };
+        expected[half].is([x, y, z, t]) && (with_t || last == x)
     };
     right(0) && right(1) && is_within(found, WIDE)
 }
@@ -237,7 +255,7 @@ fn two_are(found: &Vectors, expected: [AffinePoint; 2], with_t: bool) -> bool {
 fn prepared(points: [AffinePoint; 2], z: Number) -> [Number; FIELD_LANES] {
     let of_one = |point: AffinePoint| {
         let (x, y) = (point.x.mul(z), point.y.mul(z));
-        [y.sub(x), z.add(z), y.add(x), d().add(d()).mul(x).mul(point.y)]
+        [y.sub(x), twice(z), y.add(x), d().add(d()).mul(x).mul(point.y)]
     };
     points.map(of_one).concat().try_into().unwrap()
 }
@@ -251,7 +269,9 @@ fn doubling_of_two_is_right<const T: bool>(largest: u64) -> bool {
     let mut random = Drbg::new(&[9; 48]);
     let points = two_random(&mut random);
     let v = doubling_form(lanes, two_points(&mut random, &points, largest));
-    two_are(&double::double::<_, T>(lanes, v), points.map(|p| p.add(p)), T)
+    // Both have the same Z.
+    let expected = points.map(|p| sum(p, p, value(&v, 1).square()));
+    two_are(&double::double::<_, T>(lanes, v), expected, T)
 }
 
 #[test]
@@ -266,10 +286,11 @@ fn sum_of_two_is_right<const T: bool>(largest: u64) -> bool {
     let mut random = Drbg::new(&[10; 48]);
     let (p, q) = (two_random(&mut random), two_random(&mut random));
     let v = two_points(&mut random, &p, WIDE);
-    let prepared = prepared(q, Number::random(&mut random));
-    let prepared = vectors_of(&mut random, largest, prepared);
-    let expected = [p[0].add(q[0]), p[1].add(q[1])];
-    two_are(&double::sum::<_, T>(lanes, v, prepared), expected, T)
+    let z = Number::random(&mut random);
+    let other = vectors_of(&mut random, largest, prepared(q, z));
+    let z = twice(z.mul(value(&v, 1)));
+    let expected = [sum(p[0], q[0], z), sum(p[1], q[1], z)];
+    two_are(&double::sum::<_, T>(lanes, v, other), expected, T)
 }
 
 #[test]
