@@ -119,6 +119,9 @@ impl<S: Scheme> KeyManagement<S> {
                 let generation = &*generation.cast::<Generation>();
                 (&*generation.provider, generation)
             };
+            if S::EXCHANGES {
+                provider.warm_up.handshake();
+            }
             if !selects(generation.selection, selection::KEYPAIR) {
                 return Key::<S>::new(provider, None).into_raw();
             }
