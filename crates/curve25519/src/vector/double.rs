@@ -15,7 +15,7 @@ use crate::field::{Fe, LIMBS};
 use crate::scalar::{self, DIGITS, Recoded, Words};
 
 /// Multiples by each digit: 2i - 15 times a point.
-pub(super) const MULTIPLES: usize = 2 * ENTRIES;
+const MULTIPLES: usize = 2 * ENTRIES;
 
 /// Lanes of both halves.
 const fn in_halves(lanes: u8) -> u8 {
@@ -38,7 +38,7 @@ const fn order(lanes: [u64; 4]) -> [u64; FIELD_LANES] {
 const EXCHANGED: [u64; FIELD_LANES] = order([2, 3, 0, 1]);
 
 /// Limbs of eight public elements.
-pub(super) type Constants = [[u64; FIELD_LANES]; LIMBS];
+type Constants = [[u64; FIELD_LANES]; LIMBS];
 
 /// Elements in the lanes of each half.
 const fn in_lanes(of_lanes: [Fe; 4]) -> Constants {

@@ -11,16 +11,16 @@ use crate::field::LIMBS;
 use crate::scalar::{Recoded, Words};
 
 /// Words of a scalar.
-pub(super) const SCALAR_WORDS: usize = 4;
+const SCALAR_WORDS: usize = 4;
 /// Tables whose points a lane adds where there is one scalar.
-pub(super) const TABLES_OF_LANE: usize = TABLES / FIELD_LANES;
+const TABLES_OF_LANE: usize = TABLES / FIELD_LANES;
 
 /// Bits of a byte, and of a digit: byte i of a scalar has the digits of table i.
 const BYTE: usize = 8;
 const DIGIT: usize = 4;
 
 /// Recoded scalars, word by word: those of eight scalars in eight lanes.
-pub(super) type Digits<L> = [[<L as FieldLanes>::Limb; FIELD_LANES]; SCALAR_WORDS];
+type Digits<L> = [[<L as FieldLanes>::Limb; FIELD_LANES]; SCALAR_WORDS];
 
 /// Eight multiples of the base point. In: any recoded scalars. Out: reduced.
 pub(super) struct Eight<'a, L: FieldLanes> {
@@ -93,7 +93,7 @@ fn sixteenfold<L: FieldLanes>(lanes: L, points: Points<L>) -> Points<L> {
 
 /// The entry that a digit asks for, in its low three bits, and whether it is not to be negated.
 #[inline(always)]
-pub(super) fn index<L: FieldLanes>(lanes: L, digits: L::Limbs, at: u32) -> (L::Limbs, L::Bits) {
+fn index<L: FieldLanes>(lanes: L, digits: L::Limbs, at: u32) -> (L::Limbs, L::Bits) {
     let digit = lanes.nibble(digits, at);
     let positive = lanes.bit(digit, 3);
     // Digit 8 + i stands for 2i + 1, and 7 - i for -(2i + 1).
@@ -103,7 +103,7 @@ pub(super) fn index<L: FieldLanes>(lanes: L, digits: L::Limbs, at: u32) -> (L::L
 
 /// The entries of one table.
 #[inline(always)]
-pub(super) fn look_up<L: FieldLanes>(lanes: L, table: &Table, index: L::Limbs) -> AffinePoints<L> {
+fn look_up<L: FieldLanes>(lanes: L, table: &Table, index: L::Limbs) -> AffinePoints<L> {
     let mut words = [lanes.splat_limb(0); WORDS];
     for i in 0..WORDS {
         words[i] = lanes.look_up(&table[i], index);
@@ -113,11 +113,7 @@ pub(super) fn look_up<L: FieldLanes>(lanes: L, table: &Table, index: L::Limbs) -
 
 /// The entries of each lane's table.
 #[inline(always)]
-pub(super) fn look_up_each<L: FieldLanes>(
-    lanes: L,
-    table: usize,
-    index: L::Limbs,
-) -> AffinePoints<L> {
+fn look_up_each<L: FieldLanes>(lanes: L, table: usize, index: L::Limbs) -> AffinePoints<L> {
     let mut words = [lanes.splat_limb(0); WORDS];
     for i in 0..WORDS {
         for lane in 0..FIELD_LANES {
