@@ -62,12 +62,18 @@ static mark make(int use)
     unsigned char public[4096], ciphertext[4096], ours[64], theirs[64];
     size_t public_size, ciphertext_size = sizeof ciphertext, secret_size = sizeof ours;
     EVP_PKEY *key = NULL;
-    EVP_PKEY_CTX *generation = EVP_PKEY_CTX_new_from_name(NULL, group, NULL);
+    EVP_PKEY_CTX *generation = EVP_PKEY_CTX_new_from_name(NULL, group, "provider=fastkex");
     CHECK(generation != NULL && EVP_PKEY_keygen_init(generation) == 1);
     CHECK(EVP_PKEY_generate(generation, &key) == 1);
     EVP_PKEY_CTX_free(generation);
     CHECK(EVP_PKEY_get_octet_string_param(key, "pub", public, sizeof public, &public_size) == 1);
-    if (use) {
+    if (use && strcmp(group, "X25519") == 0) {
+        EVP_PKEY_CTX *operation = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
+        CHECK(operation != NULL && EVP_PKEY_derive_init(operation) == 1);
+        CHECK(EVP_PKEY_derive_set_peer(operation, key) == 1);
+        CHECK(EVP_PKEY_derive(operation, ours, &secret_size) == 1 && secret_size == 32);
+        EVP_PKEY_CTX_free(operation);
+    } else if (use) {
         EVP_PKEY_CTX *operation = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
         CHECK(operation != NULL && EVP_PKEY_encapsulate_init(operation, NULL) == 1);
         CHECK(EVP_PKEY_encapsulate(operation, ciphertext, &ciphertext_size, ours, &secret_size) == 1);

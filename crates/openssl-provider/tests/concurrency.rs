@@ -17,6 +17,8 @@ fn threads_and_their_children_have_no_key_twice() {
         ("batch = 32", "X25519SNTRUP653", "64"),
         ("warmup = on\nwarmup_load = 0-4000000000", "sntrup653", "16"),
         ("pool = off", "sntrup653", "16"),
+        ("x25519 = on", "X25519", "64"),
+        ("x25519 = on\nrefill = background", "X25519", "16"),
     ] {
         // Without batches there is no more to be seen with many.
         let keys = if settings == "pool = off" { "50" } else { KEYS };

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{curves_context, libraries, module, stock_context};
+use std::process::Command;
+
+use common::{c, curves_context, libraries, module, stock_context};
 use openssl_runtime::{
     Certificate, Check, Error, Format, InMemoryHandshake, Key, KeyType, LibraryContext, Selection,
     SslContext, Structure, Value,
@@ -424,4 +426,28 @@ fn wrong_inputs_are_named() {
     // A point that is none verifies nothing, and that is all.
     let nowhere = public(&context, "ED25519", None, &[2; 32]);
     assert!(!nowhere.verify(None, b"", &[0; 64]).unwrap());
+}
+
+/// Loaded by configuration, in the default context; and once more under valgrind, which knows no vectors of ours: no leak.
+#[test]
+fn programs_in_c_get_what_the_default_provider_gives() {
+    let Some(program) = c::compile("curves") else { return };
+    let configuration = program.configure("x25519 = on\ned25519 = on");
+    let run = |command: &mut Command| {
+        let ran = command.env("OPENSSL_CONF", &configuration).output().unwrap();
+        assert!(ran.status.success(), "{}: {}", ran.status, c::errors(&ran));
+        String::from_utf8_lossy(&ran.stdout).trim_end().to_owned()
+    };
+    artifacts::say(&run(Command::new(&program.path).arg("1000")));
+    if !c::there("valgrind") {
+        artifacts::skipped("no valgrind (apt-get install valgrind)");
+        return;
+    }
+    run(Command::new("valgrind")
+        .args(["--quiet", "--error-exitcode=9", "--leak-check=full"])
+        .args(["--show-leak-kinds=definite,indirect,possible"])
+        .args(["--errors-for-leak-kinds=definite,indirect,possible"])
+        .arg(&program.path)
+        .arg("10")
+        .env("FASTKEX_BACKEND", "portable"));
 }

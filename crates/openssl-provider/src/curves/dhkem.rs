@@ -4,7 +4,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use crate::curves::KEY_BYTES;
+use crate::curves::{KEY_BYTES, clamp};
 
 /// DHKEM(X25519, HKDF-SHA256): "KEM" and 0x0020.
 const SUITE: &[u8] = b"KEM\x00\x20";
@@ -20,7 +20,10 @@ pub(super) fn derive(material: &[u8]) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
     let key = hmac(&[0; KEY_BYTES], &[VERSION, SUITE, b"dkp_prk", material]);
     // One block of HKDF-Expand is all that is needed.
     let length = (KEY_BYTES as u16).to_be_bytes();
-    Some(hmac(&key, &[&length, VERSION, SUITE, b"sk", &[1]]))
+    let mut secret = hmac(&key, &[&length, VERSION, SUITE, b"sk", &[1]]);
+    // As the default provider exports it.
+    clamp(&mut secret);
+    Some(secret)
 }
 
 fn hmac(key: &[u8; KEY_BYTES], parts: &[&[u8]]) -> Zeroizing<[u8; KEY_BYTES]> {

@@ -31,7 +31,12 @@ pub(crate) fn compile(name: &str) -> Option<Program> {
     let path = folder.path().join(name);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{name}.c"));
     let libcrypto = libraries.libcrypto_path();
+    // Headers of the OpenSSL under test, if it is another than the system's.
+    let include = libcrypto.parent().unwrap().join("../include");
+    let include = std::env::var_os("FASTKEX_TEST_OPENSSL").map(|_| include);
+    let include = include.iter().flat_map(|folder| ["-I".as_ref(), folder.as_os_str()]);
     let compiled = Command::new("gcc")
+        .args(include)
         .args(["-Wall", "-Wextra", "-Werror", "-g", "-pthread", "-o"])
         .args([&path, &source])
         .arg(libcrypto)
