@@ -24,6 +24,7 @@ fn the_provider_is_active_and_the_system_unchanged() {
     assert!(path.starts_with(tool.folder.path().to_str().unwrap()), "{path}");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(tool.module().to_str().unwrap()), "{text}");
+    assert!(text.contains("default_properties = ?provider=fastkex"), "{text}");
     let data = std::fs::metadata(&path).unwrap();
     assert_eq!(data.permissions().mode() & 0o777, 0o644);
     // The same again is the same file, and nothing is left beside it.

@@ -1,7 +1,7 @@
 //! `fastkex.so`: a provider for stock OpenSSL 3.0 to 4.x that adds Streamlined NTRU Prime, alone and with X25519, as TLS 1.3
 //! groups, as KEMs, and as keys in PEM and DER; and faster versions of X25519 and Ed25519. It links no libcrypto: it works in whichever loads it, in several contexts at once.
 //!
-//! What is of a group is generic over those of `kex`'s table ([`curves`] is the rest); the code here is the C boundary and nothing else. Nothing panics
+//! What is of a group is generic over those of `kex`'s table (`curves` is the rest); the code here is the C boundary and nothing else. Nothing panics
 //! across it: every entry point runs under [`openssl_abi::guard`].
 
 use core::ffi::{c_int, c_void};
