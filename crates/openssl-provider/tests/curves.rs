@@ -7,7 +7,7 @@ use std::process::Command;
 use common::{c, curves_context, libraries, module, stock_context};
 use openssl_runtime::{
     Certificate, Check, Error, Format, InMemoryHandshake, Key, KeyType, LibraryContext, Selection,
-    SslContext, Structure, Value,
+    SslContext, Structure, TlsVersion, Value,
 };
 
 const BOTH: [&str; 2] = ["X25519", "ED25519"];
@@ -300,11 +300,20 @@ fn files_are_the_default_providers() {
 }
 
 fn handshake(client: &LibraryContext, server: &LibraryContext) -> openssl_runtime::HandshakeReport {
+    handshake_of(client, server, TlsVersion::Tls13)
+}
+
+fn handshake_of(
+    client: &LibraryContext,
+    server: &LibraryContext,
+    version: TlsVersion,
+) -> openssl_runtime::HandshakeReport {
     let certificate = Certificate::self_signed(server, KeyType::Ed25519, &["localhost"]).unwrap();
     let pem = certificate.to_pem().unwrap();
     let server = SslContext::server(server, &certificate).unwrap().groups("X25519").unwrap();
+    let server = server.versions(version, version).unwrap();
     let client = SslContext::client(client).unwrap().groups("X25519").unwrap();
-    let client = client.trust_pem(pem).unwrap();
+    let client = client.trust_pem(pem).unwrap().versions(version, version).unwrap();
     InMemoryHandshake::new(&client.build(), &server.build())
         .server_name("localhost")
         .echo(1000)
@@ -328,6 +337,9 @@ fn tls_with_either_implementation() {
             assert!(report.is_ok(), "{} / {}", report.client, report.server);
             let group = report.client.group.as_ref().unwrap();
             assert_eq!(group.id, X25519_CODE_POINT);
+            let report = handshake_of(client, server, TlsVersion::Tls12);
+            assert!(report.is_ok(), "{} / {}", report.client, report.server);
+            assert_eq!(report.client.group.unwrap().id, X25519_CODE_POINT);
             let who = |context: &LibraryContext| {
                 BOTH.map(|name| is_ours(&Key::generate(context, name, None).unwrap()))
             };
