@@ -36,8 +36,9 @@ const OPENSSLS: [&str; 3] = [X25519, "P-256", "X25519MLKEM768"];
 pub(crate) const X25519: &str = "X25519";
 /// The same, computed by fastkex, and so are Ed25519's signatures.
 const X25519_FASTER: &str = "X25519, fastkex";
-/// Prefers what fastkex has of what others have, too.
-const PREFERENCE: &str = "?provider=fastkex";
+/// Of what both have, take fastkex's, or the default provider's: else the order in which libcrypto meets them decides.
+const FASTKEX: &str = "?provider=fastkex";
+const DEFAULT: &str = "?provider=default";
 
 /// Every group that is measured, in the order of reports.
 pub(crate) fn contestants() -> Vec<Contestant> {
@@ -138,12 +139,10 @@ pub(crate) struct Samples {
 impl Plan {
     /// The libraries, with the default provider and the modules, for contestants that are faster, and for the others.
     pub(crate) fn contexts(&self) -> Result<Contexts, Error> {
-        let (stock, faster) = (self.context()?, self.context()?);
-        faster.set_default_properties(PREFERENCE)?;
-        Ok(Contexts { stock, faster })
+        Ok(Contexts { stock: self.context(DEFAULT)?, faster: self.context(FASTKEX)? })
     }
 
-    fn context(&self) -> Result<LibraryContext, Error> {
+    fn context(&self, preference: &str) -> Result<LibraryContext, Error> {
         let libraries = match &self.openssl {
             Some(folder) => Libraries::open_directory(folder)?,
             None => Libraries::system()?,
@@ -153,6 +152,7 @@ impl Plan {
         for module in &self.providers {
             context.load_provider(&module.display().to_string())?.keep();
         }
+        context.set_default_properties(preference)?;
         Ok(context)
     }
 }
