@@ -12,22 +12,22 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use indicatif::ProgressBar;
 use rand_core::TryRng;
 use random::OperationRandom;
 use reference::drbg::{Drbg, SEED_BYTES};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
-use sntrup::{Backend, ParameterSet};
+use sntrup::Backend;
 
+use crate::curves::{self, Curve};
 use crate::json;
 use crate::measuring::{self, backends, progress_bar};
-use crate::sets::{self, ForSet, for_set};
+use crate::sets;
 use cli::{Failure, Outcome};
 use collect::{FEWEST, Limit, MOST};
 use control::{CONTROLS, Control};
-use experiments::{OPERATIONS, Setting, experiments};
+use experiments::{Experiment, OPERATIONS, Setting, experiments};
 use report::Row;
 use statistic::Verdict;
 
@@ -41,8 +41,8 @@ pub(crate) struct Leak {
     /// Print one JSON array instead of a table
     #[arg(long)]
     json: bool,
-    /// Parameter sets, apart by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sets::parser(), default_value = "sntrup761")]
+    /// Parameter sets, x25519 and ed25519, apart by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = curves::parser(), default_value = "sntrup761")]
     algorithm: Vec<String>,
     /// Instruction sets, apart by commas: portable, avx2, avx512 [default: all that this machine has]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
@@ -72,6 +72,7 @@ fn samples(text: &str) -> Result<usize, String> {
 
 impl Leak {
     pub(crate) fn run(&self) -> Outcome {
+        let chosen = if self.self_check { Vec::new() } else { self.chosen()? };
         let stop = Arc::new(AtomicBool::new(false));
         // The first ^C ends measuring, the second one this program.
         flag::register_conditional_default(SIGINT, Arc::clone(&stop))
@@ -90,7 +91,7 @@ impl Leak {
         }
         let controls = rows.len();
         if !self.self_check {
-            self.experiments(&stop, &mut random, &mut rows)?;
+            self.experiments(&chosen, &stop, &mut random, &mut rows)?;
         }
         if self.json {
             println!("{}", json::text(&rows)?);
@@ -105,34 +106,64 @@ impl Leak {
         Ok(rows[controls..].iter().all(|row| row.verdict != Verdict::Leak))
     }
 
+    /// The experiments that are asked for, by algorithm.
+    fn chosen(&self) -> Result<Vec<(&'static str, Vec<Experiment>)>, Failure> {
+        let (sets, curves) = (sets::selected(&self.algorithm), curves::selected(&self.algorithm));
+        let mut chosen = Vec::new();
+        for name in sets.into_iter().chain(curves.into_iter().map(Curve::name)) {
+            let experiments = experiments(name)
+                .ok_or_else(|| Failure::new(format!("unknown algorithm {name}")))?;
+            let wanted = |experiment: &Experiment| self.is_selected(experiment.operation);
+            chosen.push((name, experiments.into_iter().filter(wanted).collect::<Vec<_>>()));
+        }
+        if chosen.iter().all(|(_, experiments)| experiments.is_empty()) {
+            let message = format!(
+                "--operation {}: not one of --algorithm {}",
+                self.operation.join(","),
+                self.algorithm.join(",")
+            );
+            return Err(Failure::new(message));
+        }
+        Ok(chosen)
+    }
+
     fn experiments(
         &self,
+        chosen: &[(&'static str, Vec<Experiment>)],
         stop: &AtomicBool,
         random: &mut Drbg,
         rows: &mut Vec<Row>,
     ) -> Result<(), Failure> {
-        let (algorithms, backends) = (sets::selected(&self.algorithm), backends(&self.backend));
-        let lines: usize = algorithms
-            .iter()
-            .filter_map(|name| for_set(name, Lines(&self.operation)))
-            .map(|lines| lines * backends.len())
-            .sum();
+        let backends = backends(&self.backend);
+        let lines = chosen.iter().map(|(_, some)| some.len() * backends.len()).sum();
         let (time, samples) = match self.samples {
             Some(samples) => (Duration::MAX, samples),
             None => (self.seconds, MOST),
         };
         let progress = &progress_bar(lines, time);
-        for name in algorithms {
+        for (name, experiments) in chosen {
             for &backend in &backends {
                 let limit = Limit { time, samples, stop };
-                let setting = Setting { backend, limit, random };
-                let of_set = OfSet { setting, operations: &self.operation, progress, rows };
-                for_set(name, of_set)
-                    .ok_or_else(|| Failure::new(format!("unknown parameter set {name}")))??;
+                let mut setting = Setting { backend, limit, random };
+                for Experiment { operation, classes, run } in experiments {
+                    if setting.limit.is_stopped() {
+                        break;
+                    }
+                    progress.set_message(format!("{name} {operation} {}", backend.name()));
+                    let times =
+                        run(&mut setting).map_err(Failure::about(format!("{name} {operation}")))?;
+                    rows.push(Row::new(Some((name, backend.name())), operation, classes, times));
+                    progress.inc(1);
+                }
             }
         }
         progress.finish_and_clear();
         Ok(())
+    }
+
+    /// Whether an operation is asked for.
+    fn is_selected(&self, operation: &str) -> bool {
+        self.operation.is_empty() || self.operation.iter().any(|other| other == operation)
     }
 }
 
@@ -158,57 +189,4 @@ fn check(rows: &[Row]) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Whether an operation is asked for.
-fn is_selected(operations: &[String], operation: &str) -> bool {
-    operations.is_empty() || operations.iter().any(|other| other == operation)
-}
-
-/// Counts the experiments with these operations.
-struct Lines<'a>(&'a [String]);
-
-impl ForSet for Lines<'_> {
-    type Output = usize;
-
-    fn run<P: ParameterSet>(self) -> usize {
-        let selected = |experiment: &&_| {
-            let experiments::Experiment::<P> { operation, .. } = experiment;
-            is_selected(self.0, operation)
-        };
-        experiments::<P>().iter().filter(selected).count()
-    }
-}
-
-struct OfSet<'a> {
-    setting: Setting<'a>,
-    operations: &'a [String],
-    progress: &'a ProgressBar,
-    rows: &'a mut Vec<Row>,
-}
-
-impl ForSet for OfSet<'_> {
-    type Output = Result<(), Failure>;
-
-    fn run<P: ParameterSet>(mut self) -> Result<(), Failure> {
-        let backend = self.setting.backend.name();
-        for experiment in experiments::<P>() {
-            if !is_selected(self.operations, experiment.operation) {
-                continue;
-            }
-            if self.setting.limit.is_stopped() {
-                break;
-            }
-            self.progress.set_message(format!("{} {} {backend}", P::NAME, experiment.operation));
-            let times = (experiment.run)(&mut self.setting).map_err(Failure::about(format!(
-                "{} {}",
-                P::NAME,
-                experiment.operation
-            )))?;
-            let of = Some((P::NAME, backend));
-            self.rows.push(Row::new(of, experiment.operation, experiment.classes, times));
-            self.progress.inc(1);
-        }
-        Ok(())
-    }
 }

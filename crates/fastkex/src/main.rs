@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod curves;
 mod doctor;
 mod heap;
 mod json;

@@ -7,7 +7,6 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use indicatif::ProgressBar;
 use measure::{Align, Measurement, Options, Table, measure, measure_prepared};
 use serde::Serialize;
@@ -30,7 +29,7 @@ pub(crate) struct Speed {
     #[arg(long)]
     json: bool,
     /// Parameter sets, x25519 and ed25519, apart by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parser(), default_value = "sntrup761")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = crate::curves::parser(), default_value = "sntrup761")]
     algorithm: Vec<String>,
     /// Instruction sets, apart by commas: portable, avx2, avx512 [default: all that this machine has]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
@@ -70,7 +69,7 @@ struct Row {
 impl Speed {
     pub(crate) fn run(&self) -> Outcome {
         let algorithms = sets::selected(&self.algorithm);
-        let curves = curves::selected(&self.algorithm);
+        let curves = crate::curves::selected(&self.algorithm);
         let backends = backends(&self.backend);
         if self.pool {
             if algorithms.is_empty() {
@@ -119,11 +118,6 @@ impl Speed {
         }
         Ok(true)
     }
-}
-
-/// Takes the names of parameter sets and curves, or `all`.
-fn parser() -> PossibleValuesParser {
-    PossibleValuesParser::new(sets::NAMES.into_iter().chain(curves::NAMES).chain([sets::ALL]))
 }
 
 /// What measurements of one algorithm have in common.

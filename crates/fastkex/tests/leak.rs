@@ -47,6 +47,28 @@ fn a_leak_is_found() {
 }
 
 #[test]
+fn curves_are_timed() {
+    let arguments = ["--json", "--algorithm", "ed25519,x25519", "--samples", "4096"];
+    let backend = Backend::best().name();
+    let output = leak(&[&arguments[..], &["--backend", backend]].concat());
+    let rows = rows(&output);
+    let found: Vec<_> = rows[2..]
+        .iter()
+        .map(|row| ["algorithm", "operation"].map(|key| row[key].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ["x25519", "keygen"],
+        ["x25519", "keygen"],
+        ["x25519", "derive"],
+        ["x25519", "derive-eight"],
+        ["ed25519", "keygen"],
+        ["ed25519", "sign"],
+    ];
+    assert_eq!(found, expected);
+    assert_refused(&leak(&["--operation", "sign", "--samples", "4096"]), "--operation sign");
+}
+
+#[test]
 fn json_has_its_fields() {
     let arguments = ["--json", "--algorithm", "sntrup653", "--samples", "4096"];
     let backend = Backend::best().name();

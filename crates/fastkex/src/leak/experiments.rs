@@ -1,7 +1,6 @@
 //! Operations with two classes of inputs, between which time must not tell.
 
-use std::marker::PhantomData;
-
+use curve25519::{ed25519, x25519};
 use rand_core::utils::next_word_via_fill;
 use rand_core::{TryCryptoRng, TryRng};
 use reference::drbg::Drbg;
@@ -10,19 +9,21 @@ use sntrup::{
     PublicKey, SecretKey, SharedSecret,
 };
 
+use crate::curves::{Curve, EIGHT, MESSAGE_BYTES};
+use crate::sets::{ForSet, for_set};
+
 use super::collect::{INPUTS, Limit, Pair, Times, collect};
 
 /// Keys of a batch that is generated at once: the fewest in which there are a first, a last and some between.
 const BATCH: usize = 4;
 
 /// A comparison of one operation with itself.
-pub(crate) struct Experiment<P: ParameterSet> {
+pub(crate) struct Experiment {
     /// The operation, as `fastkex speed` calls it.
     pub(crate) operation: &'static str,
     /// The two classes.
     pub(crate) classes: &'static str,
     pub(crate) run: fn(&mut Setting<'_>) -> Result<Times, Error>,
-    parameter_set: PhantomData<P>,
 }
 
 /// Where and for how long an operation is timed.
@@ -52,8 +53,17 @@ impl Setting<'_> {
 }
 
 /// The operations that there are experiments with.
-pub(crate) const OPERATIONS: [&str; 6] =
-    [KEYGEN, PREPARE, ENCAPSULATE, ENCAPSULATE_PREPARED, DECAPSULATE, DECAPSULATE_EXPANDED];
+pub(crate) const OPERATIONS: [&str; 9] = [
+    KEYGEN,
+    PREPARE,
+    ENCAPSULATE,
+    ENCAPSULATE_PREPARED,
+    DECAPSULATE,
+    DECAPSULATE_EXPANDED,
+    DERIVE,
+    DERIVE_EIGHT,
+    SIGN,
+];
 
 const KEYGEN: &str = "keygen";
 const PREPARE: &str = "prepare";
@@ -61,20 +71,117 @@ const ENCAPSULATE: &str = "encapsulate";
 const ENCAPSULATE_PREPARED: &str = "encapsulate-prepared";
 const DECAPSULATE: &str = "decapsulate";
 const DECAPSULATE_EXPANDED: &str = "decapsulate-expanded";
+const DERIVE: &str = "derive";
+const DERIVE_EIGHT: &str = "derive-eight";
+const SIGN: &str = "sign";
 
 const RANDOM_R: &str = "fixed or random r";
 const RANDOM_KEY: &str = "fixed or random secret key";
 const ALTERED: &str = "accepted or altered ciphertext";
 const ARBITRARY: &str = "accepted or arbitrary ciphertext";
 
-/// All experiments.
-pub(crate) fn experiments<P: ParameterSet>() -> Vec<Experiment<P>> {
-    let experiment = |operation, classes, run| Experiment {
-        operation,
-        classes,
-        run,
-        parameter_set: PhantomData,
+/// All experiments with an algorithm, of this name; `None` if there is no such.
+pub(crate) fn experiments(name: &str) -> Option<Vec<Experiment>> {
+    match name {
+        _ if name == Curve::X25519.name() => Some(with_x25519()),
+        _ if name == Curve::Ed25519.name() => Some(with_ed25519()),
+        _ => for_set(name, WithSet),
+    }
+}
+
+struct WithSet;
+
+impl ForSet for WithSet {
+    type Output = Vec<Experiment>;
+
+    fn run<P: ParameterSet>(self) -> Vec<Experiment> {
+        with_set::<P>()
+    }
+}
+
+fn experiment(
+    operation: &'static str,
+    classes: &'static str,
+    run: fn(&mut Setting<'_>) -> Result<Times, Error>,
+) -> Experiment {
+    Experiment { operation, classes, run }
+}
+
+fn with_x25519() -> Vec<Experiment> {
+    const RANDOM_EIGHT: &str = "fixed or random batch of 8";
+    vec![
+        experiment(KEYGEN, RANDOM_KEY, |setting| {
+            exchange::<1, _>(setting, |backend, [secret], _| x25519::public_key(backend, secret))
+        }),
+        experiment(KEYGEN, RANDOM_EIGHT, |setting| {
+            exchange::<EIGHT, _>(setting, |backend, secrets, _| {
+                x25519::public_keys(backend, secrets)
+            })
+        }),
+        experiment(DERIVE, RANDOM_KEY, |setting| {
+            exchange::<1, _>(setting, |backend, [secret], [peer]| {
+                x25519::shared_secret(backend, secret, peer)
+            })
+        }),
+        experiment(DERIVE_EIGHT, RANDOM_EIGHT, |setting| {
+            exchange::<EIGHT, _>(setting, |backend, secrets, peers| {
+                x25519::shared_secrets(backend, secrets, peers)
+            })
+        }),
+    ]
+}
+
+fn with_ed25519() -> Vec<Experiment> {
+    vec![
+        experiment(KEYGEN, RANDOM_KEY, |setting| {
+            let (inputs, backend) = (seeds(setting)?, setting.backend);
+            setting.collect(&inputs, [0; ed25519::SEED_BYTES], copy, |seed| {
+                ed25519::SigningKey::from_seed(backend, seed)
+            })
+        }),
+        experiment(SIGN, RANDOM_KEY, |setting| {
+            let (inputs, backend) = (seeds(setting)?, setting.backend);
+            let load = |key: &mut Option<ed25519::SigningKey>, input: &[u8]| {
+                let mut seed = [0; ed25519::SEED_BYTES];
+                copy(&mut seed, input)?;
+                *key = Some(ed25519::SigningKey::from_seed(backend, &seed));
+                Ok(())
+            };
+            setting.collect(&inputs, None, load, |key| {
+                let sign = |key| ed25519::sign(backend, key, &[0x20; MESSAGE_BYTES]);
+                key.as_ref().map(sign)
+            })
+        }),
+    ]
+}
+
+fn seeds(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
+    fixed_or_random(|| Ok(setting.bytes(ed25519::SEED_BYTES)))
+}
+
+/// Something with `COUNT` secret keys, fixed or random, and as many public ones.
+fn exchange<const COUNT: usize, T>(
+    setting: &mut Setting<'_>,
+    operation: fn(Backend, &[x25519::SecretKey; COUNT], &[x25519::PublicKey; COUNT]) -> T,
+) -> Result<Times, Error> {
+    const BYTES: usize = x25519::SECRET_KEY_BYTES;
+    let mut peer = [0; BYTES];
+    setting.random.fill(&mut peer);
+    let peers = [x25519::PublicKey(peer); COUNT];
+    let inputs = fixed_or_random(|| Ok(setting.bytes(COUNT * BYTES)))?;
+    let backend = setting.backend;
+    let secret = || x25519::SecretKey::from_bytes(&[0; BYTES]);
+    let secrets: [_; COUNT] = core::array::from_fn(|_| secret());
+    let load = |secrets: &mut [x25519::SecretKey; COUNT], input: &[u8]| {
+        for (secret, bytes) in secrets.iter_mut().zip(input.as_chunks().0) {
+            *secret = x25519::SecretKey::from_bytes(bytes);
+        }
+        Ok(())
     };
+    setting.collect(&inputs, secrets, load, |secrets| operation(backend, secrets, &peers))
+}
+
+fn with_set<P: ParameterSet>() -> Vec<Experiment> {
     vec![
         experiment(KEYGEN, "fixed or random g", |setting| keygen::<P>(setting, Part::G)),
         experiment(KEYGEN, "fixed or random f", |setting| keygen::<P>(setting, Part::F)),

@@ -6,40 +6,11 @@ use measure::measure;
 use sntrup::Backend;
 
 use super::Measuring;
+use crate::curves::{Curve, EIGHT, MESSAGE_BYTES};
 use crate::measuring::{measure_fallible, random};
-use crate::sets::ALL;
 use cli::Failure;
 
-/// What is measured.
-#[derive(Clone, Copy)]
-pub(super) enum Curve {
-    X25519,
-    Ed25519,
-}
-
-/// Their names.
-pub(super) const NAMES: [&str; 2] = [Curve::X25519.name(), Curve::Ed25519.name()];
-
-/// Bytes of the message that is signed: what a server signs in TLS 1.3 (RFC 9846, section 4.5.2) with SHA-256.
-const MESSAGE_BYTES: usize = 64 + 33 + 1 + 32;
-
-/// Exchanges that are computed at once.
-const EIGHT: usize = 8;
-
-/// Those that a list of the command line stands for.
-pub(super) fn selected(list: &[String]) -> Vec<Curve> {
-    let wanted = |curve: &Curve| list.iter().any(|item| item == curve.name() || item == ALL);
-    [Curve::X25519, Curve::Ed25519].into_iter().filter(wanted).collect()
-}
-
 impl Curve {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Curve::X25519 => "x25519",
-            Curve::Ed25519 => "ed25519",
-        }
-    }
-
     pub(super) fn measure(
         self,
         measuring: Measuring<'_>,
