@@ -3,10 +3,10 @@
 use core::sync::atomic::AtomicU64;
 use std::sync::Arc;
 
-use kex::{Backend, Error, Kem, KeyPair, Storable};
+use kex::{Backend, Error, Storable};
 
 use crate::arena::{Arena, OnFork};
-use crate::kind::KeyPairs;
+use crate::kind::Halves;
 use crate::pool::Pool;
 use crate::shelf::{Bit, Set, Slots, erase};
 use crate::statistics::Counter;
@@ -40,24 +40,24 @@ impl Hand {
 
 /// A key pair in use, for which nobody else has any: its secret half lies in memory that is locked where that is allowed, and left out
 /// of core dumps, but for the moments in which it is worked with. Erased on drop.
-pub struct InHand<K: Kem> {
-    public: K::PublicKey,
+pub struct InHand<K: Halves> {
+    public: K::Public,
     secret: Place<K>,
 }
 
-enum Place<K: Kem> {
+enum Place<K: Halves> {
     Hand {
         hand: Arc<Hand>,
         slot: Bit,
         backend: Backend,
     },
     /// There was no room.
-    Heap(K::SecretKey),
+    Heap(K::Secret),
 }
 
-impl<K: Kem> InHand<K> {
+impl<K: Halves> InHand<K> {
     /// The public half.
-    pub fn public(&self) -> &K::PublicKey {
+    pub fn public(&self) -> &K::Public {
         &self.public
     }
 
@@ -67,21 +67,21 @@ impl<K: Kem> InHand<K> {
     /// Those of `work`.
     pub fn with_secret<R>(
         &self,
-        work: impl FnOnce(&K::SecretKey) -> Result<R, Error>,
+        work: impl FnOnce(&K::Secret) -> Result<R, Error>,
     ) -> Result<R, Error> {
         match &self.secret {
             Place::Heap(secret) => work(secret),
             Place::Hand { hand, slot, backend } => {
                 // SAFETY: the slot was claimed for this key. Other threads may have the key, too; all of them only read.
                 let secret =
-                    unsafe { hand.with(*slot, |bytes| K::SecretKey::restore(*backend, &*bytes)) };
+                    unsafe { hand.with(*slot, |bytes| K::Secret::restore(*backend, &*bytes)) };
                 work(&secret?)
             }
         }
     }
 }
 
-impl<K: Kem> Drop for InHand<K> {
+impl<K: Halves> Drop for InHand<K> {
     fn drop(&mut self) {
         if let Place::Hand { hand, slot, .. } = &self.secret {
             // SAFETY: the slot was claimed for this key, which nobody has any more.
@@ -91,13 +91,13 @@ impl<K: Kem> Drop for InHand<K> {
     }
 }
 
-impl<K: Kem> Pool<KeyPairs<K>> {
+impl<K: Halves> Pool<K> {
     /// [`Pool::take`], for a key pair that waits for something before it is used.
     ///
     /// # Errors
     /// As [`Pool::take`].
     pub fn take_in_hand(&self) -> Result<InHand<K>, Error> {
-        let KeyPair { public, secret } = self.take()?;
+        let (public, secret) = K::halves(self.take()?);
         let process = Process::current();
         let claimed =
             self.hand(process).and_then(|hand| Some((hand.clone(), hand.free.claim_first()?)));

@@ -37,6 +37,17 @@ pub trait Kind: Send + Sync + 'static {
     fn restore(backend: Backend, bytes: &[u8]) -> Result<Self::Item, Error>;
 }
 
+/// Items of two halves, of which everybody may have one; stored is the other.
+pub trait Halves: Kind {
+    /// What everybody may have.
+    type Public;
+    /// What is left.
+    type Secret: Storable;
+
+    /// Takes an item apart.
+    fn halves(item: Self::Item) -> (Self::Public, Self::Secret);
+}
+
 /// What the items of a pool are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
@@ -89,6 +100,15 @@ impl<K: Kem> Kind for KeyPairs<K> {
     }
 }
 
+impl<K: Kem> Halves for KeyPairs<K> {
+    type Public = K::PublicKey;
+    type Secret = K::SecretKey;
+
+    fn halves(item: KeyPair<K>) -> (K::PublicKey, K::SecretKey) {
+        (item.public, item.secret)
+    }
+}
+
 /// Prepared encapsulations of a KEM.
 pub struct Encapsulations<K>(PhantomData<K>);
 
@@ -135,5 +155,14 @@ impl<X: KeyExchange> Kind for Exchanges<X> {
 
     fn restore(backend: Backend, bytes: &[u8]) -> Result<X::Secret, Error> {
         X::Secret::restore(backend, bytes)
+    }
+}
+
+impl<X: KeyExchange> Halves for Exchanges<X> {
+    type Public = X::Public;
+    type Secret = X::Secret;
+
+    fn halves(item: X::Secret) -> (X::Public, X::Secret) {
+        (X::public(&item), item)
     }
 }

@@ -18,7 +18,7 @@ mod statistics;
 mod store;
 
 pub use hand::InHand;
-pub use kind::{Encapsulations, Exchanges, KeyPairs, Kind, Purpose};
+pub use kind::{Encapsulations, Exchanges, Halves, KeyPairs, Kind, Purpose};
 pub use pool::Pool;
 pub use pools::{Builder, Pools};
 pub use settings::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};

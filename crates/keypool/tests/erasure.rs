@@ -59,7 +59,7 @@ fn masked(secret: &SecretKey<Sntrup653>) -> Mark {
 }
 
 /// Keys in use, and notes of them.
-fn in_hand(pool: &Pool<Keys>) -> (Vec<InHand<Sntrup<Sntrup653>>>, Vec<Mark>) {
+fn in_hand(pool: &Pool<Keys>) -> (Vec<InHand<Keys>>, Vec<Mark>) {
     let keys: Vec<_> = (0..10).map(|_| pool.take_in_hand().unwrap()).collect();
     let notes = keys.iter().map(|key| key.with_secret(|secret| Ok(masked(secret))).unwrap());
     let notes = notes.collect();

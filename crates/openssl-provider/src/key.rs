@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kex::{Error, KeyPair, TlsKem};
-use keypool::InHand;
+use keypool::{InHand, KeyPairs};
 use zeroize::Zeroizing;
 
 use crate::provider::Provider;
@@ -15,7 +15,7 @@ pub(crate) enum Material<K: TlsKem> {
     /// A key from elsewhere.
     Pair(KeyPair<K>),
     /// One of ours.
-    InHand(InHand<K>),
+    InHand(InHand<KeyPairs<K>>),
 }
 
 impl<K: TlsKem> Material<K> {

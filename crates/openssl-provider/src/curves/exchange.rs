@@ -8,8 +8,8 @@ use curve25519::x25519;
 use openssl_abi::functions::keyexch as function;
 use openssl_abi::{Dispatch, Param, guard};
 
-use crate::curves::X25519;
 use crate::curves::key::{Key, Material};
+use crate::curves::{Scheme, X25519};
 use crate::provider::Provider;
 use crate::reason;
 
@@ -112,7 +112,11 @@ impl Exchange {
                     return raise(reason::BUFFER, &message);
                 }
                 let peer = x25519::PublicKey(*peer.public());
-                let shared = match x25519::shared_secret(provider.backend, &pair.secret, &peer) {
+                let shared = X25519::with_secret(pair, |secret| {
+                    let secret = x25519::SecretKey::from_bytes(secret);
+                    x25519::shared_secret(provider.backend, &secret, &peer)
+                });
+                let shared = match shared.and_then(|shared| shared.map_err(Into::into)) {
                     Ok(shared) => shared,
                     Err(error) => {
                         provider.core.raise(reason::INVALID_KEY, &error.to_string());

@@ -216,7 +216,15 @@ impl<S: Scheme> KeyManagement<S> {
                     }
                 } else if name == names::PRIVATE_KEY {
                     match material.as_ref().and_then(|material| material.pair()) {
-                        Some(pair) => param.set_octets(S::secret(pair)),
+                        Some(pair) => {
+                            match S::with_secret(pair, |secret| param.set_octets(secret)) {
+                                Ok(set) => set,
+                                Err(error) => {
+                                    key.raise(reason::INVALID_KEY, &error.to_string());
+                                    return 0;
+                                }
+                            }
+                        }
                         None => Ok(()),
                     }
                 } else if !S::EXCHANGES && name == names::MANDATORY_DIGEST {
@@ -286,8 +294,8 @@ impl<S: Scheme> KeyManagement<S> {
             }
             let Some(material) = key.material() else { return 0 };
             let Some(pair) = material.pair() else { return 0 };
-            let again = S::pair(key.provider().backend, S::secret(pair));
-            c_int::from(S::public(&again) == S::public(pair))
+            let again = S::with_secret(pair, |secret| S::pair(key.provider().backend, secret));
+            c_int::from(again.is_ok_and(|again| S::public(&again) == S::public(pair)))
         })
     }
 
@@ -355,15 +363,18 @@ impl<S: Scheme> KeyManagement<S> {
                 return 0;
             };
             let public = Param::octets(names::PUBLIC_KEY, material.public());
-            let secret = match material.pair() {
-                Some(pair) if selects(selection, selection::PRIVATE_KEY) => {
-                    Param::octets(names::PRIVATE_KEY, S::secret(pair))
-                }
-                _ => Param::END,
+            let give = |secret| {
+                let params = [public, secret, Param::END];
+                // SAFETY: callback and argument come from libcrypto together; the parameters outlive the call.
+                unsafe { callback(params.as_ptr(), argument) }
             };
-            let params = [public, secret, Param::END];
-            // SAFETY: callback and argument come from libcrypto together; the parameters outlive the call.
-            unsafe { callback(params.as_ptr(), argument) }
+            match material.pair() {
+                Some(pair) if selects(selection, selection::PRIVATE_KEY) => {
+                    S::with_secret(pair, |secret| give(Param::octets(names::PRIVATE_KEY, secret)))
+                        .unwrap_or(0)
+                }
+                _ => give(Param::END),
+            }
         })
     }
 

@@ -12,6 +12,7 @@ use core::ffi::CStr;
 
 use curve25519::{ed25519, x25519};
 use kex::{Backend, Error, KeyExchange};
+use keypool::{Exchanges, InHand};
 use random::OperationRandom;
 use zeroize::Zeroizing;
 
@@ -48,7 +49,11 @@ pub(crate) trait Scheme: 'static {
 
     fn public(pair: &Self::Pair) -> &[u8; KEY_BYTES];
 
-    fn secret(pair: &Self::Pair) -> &[u8; KEY_BYTES];
+    /// Lets `work` have the secret half.
+    fn with_secret<R>(
+        pair: &Self::Pair,
+        work: impl FnOnce(&[u8; KEY_BYTES]) -> R,
+    ) -> Result<R, Error>;
 }
 
 /// The security of both in bits.
@@ -64,32 +69,47 @@ impl Scheme for X25519 {
     const MAX_SIZE: u32 = x25519::SHARED_SECRET_BYTES as u32;
     const EXCHANGES: bool = true;
 
-    type Pair = x25519::KeyPair;
+    type Pair = ExchangePair;
 
-    fn generate(provider: &Provider) -> Result<x25519::KeyPair, Error> {
-        let item = provider.pools.exchanges().take()?;
-        let mut secret = Zeroizing::new([0; KEY_BYTES]);
-        let mut public = [0; KEY_BYTES];
-        kex::X25519::write_secret(&item, &mut *secret);
-        kex::X25519::write_public(&kex::X25519::public(&item), &mut public);
-        // What is exported is what the default provider would export; it makes no difference to the public half.
-        clamp(&mut secret);
-        let secret = x25519::SecretKey::from_bytes(&secret);
-        Ok(x25519::KeyPair { public: x25519::PublicKey(public), secret })
+    fn generate(provider: &Provider) -> Result<ExchangePair, Error> {
+        provider.pools.exchanges().take_in_hand().map(ExchangePair::InHand)
     }
 
-    fn pair(backend: Backend, secret: &[u8; KEY_BYTES]) -> x25519::KeyPair {
+    fn pair(backend: Backend, secret: &[u8; KEY_BYTES]) -> ExchangePair {
         let secret = x25519::SecretKey::from_bytes(secret);
-        x25519::KeyPair { public: x25519::public_key(backend, &secret), secret }
+        ExchangePair::Own(x25519::KeyPair { public: x25519::public_key(backend, &secret), secret })
     }
 
-    fn public(pair: &x25519::KeyPair) -> &[u8; KEY_BYTES] {
-        &pair.public.0
+    fn public(pair: &ExchangePair) -> &[u8; KEY_BYTES] {
+        match pair {
+            ExchangePair::InHand(pair) => &pair.public().0,
+            ExchangePair::Own(pair) => &pair.public.0,
+        }
     }
 
-    fn secret(pair: &x25519::KeyPair) -> &[u8; KEY_BYTES] {
-        pair.secret.as_bytes()
+    fn with_secret<R>(
+        pair: &ExchangePair,
+        work: impl FnOnce(&[u8; KEY_BYTES]) -> R,
+    ) -> Result<R, Error> {
+        match pair {
+            ExchangePair::InHand(pair) => pair.with_secret(|secret| {
+                let mut bytes = Zeroizing::new([0; KEY_BYTES]);
+                kex::X25519::write_secret(secret, &mut *bytes);
+                // What is exported is what the default provider would export; it makes no difference to the public half.
+                clamp(&mut bytes);
+                Ok(work(&bytes))
+            }),
+            ExchangePair::Own(pair) => Ok(work(pair.secret.as_bytes())),
+        }
     }
+}
+
+/// Both halves of a key that are exchanged.
+pub(crate) enum ExchangePair {
+    /// Made here, for a handshake as a rule: protected as long as it waits.
+    InHand(InHand<Exchanges<kex::X25519>>),
+    /// A program's own.
+    Own(x25519::KeyPair),
 }
 
 /// The bits of a scalar that are not free (RFC 7748, section 5).
@@ -125,7 +145,10 @@ impl Scheme for Ed25519 {
         &pair.verifying_key().0
     }
 
-    fn secret(pair: &ed25519::SigningKey) -> &[u8; KEY_BYTES] {
-        pair.seed()
+    fn with_secret<R>(
+        pair: &ed25519::SigningKey,
+        work: impl FnOnce(&[u8; KEY_BYTES]) -> R,
+    ) -> Result<R, Error> {
+        Ok(work(pair.seed()))
     }
 }
