@@ -68,15 +68,18 @@ impl<K: TlsKem> Material<K> {
     }
 }
 
-/// A key, perhaps still empty: OpenSSL fills in keys that it made for their parameters.
-pub(crate) struct Key<K: TlsKem> {
+/// A key of a group.
+pub(crate) type Key<K> = Holder<Material<K>>;
+
+/// A key with contents `M`, perhaps still empty: OpenSSL fills in keys that it made for their parameters.
+pub(crate) struct Holder<M> {
     provider: *const Provider,
-    material: Mutex<Option<Arc<Material<K>>>>,
+    material: Mutex<Option<Arc<M>>>,
 }
 
-impl<K: TlsKem> Key<K> {
-    pub(crate) fn new(provider: &Provider, material: Option<Arc<Material<K>>>) -> Self {
-        Key { provider, material: Mutex::new(material) }
+impl<M> Holder<M> {
+    pub(crate) fn new(provider: &Provider, material: Option<Arc<M>>) -> Self {
+        Holder { provider, material: Mutex::new(material) }
     }
 
     pub(crate) fn provider(&self) -> &Provider {
@@ -84,11 +87,11 @@ impl<K: TlsKem> Key<K> {
         unsafe { &*self.provider }
     }
 
-    pub(crate) fn material(&self) -> Option<Arc<Material<K>>> {
+    pub(crate) fn material(&self) -> Option<Arc<M>> {
         self.material.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn set(&self, material: Material<K>) {
+    pub(crate) fn set(&self, material: M) {
         let new = Some(Arc::new(material));
         let old = std::mem::replace(
             &mut *self.material.lock().unwrap_or_else(PoisonError::into_inner),
@@ -105,20 +108,20 @@ impl<K: TlsKem> Key<K> {
     /// The key behind what OpenSSL hands back; `None` for null.
     ///
     /// # Safety
-    /// `key` is null or comes from [`Key::into_raw`] for the same `K`, and has not been freed.
-    pub(crate) unsafe fn borrow<'a>(key: *const c_void) -> Option<&'a Key<K>> {
+    /// `key` is null or comes from [`Holder::into_raw`] for the same `M`, and has not been freed.
+    pub(crate) unsafe fn borrow<'a>(key: *const c_void) -> Option<&'a Self> {
         // SAFETY: by the caller's promise.
-        unsafe { key.cast::<Key<K>>().as_ref() }
+        unsafe { key.cast::<Self>().as_ref() }
     }
 
-    /// Frees what [`Key::into_raw`] gave; null is no key.
+    /// Frees what [`Holder::into_raw`] gave; null is no key.
     ///
     /// # Safety
-    /// As [`Key::borrow`], and `key` is not used again.
+    /// As [`Holder::borrow`], and `key` is not used again.
     pub(crate) unsafe fn free(key: *mut c_void) {
         if !key.is_null() {
             // SAFETY: by the caller's promise.
-            drop(unsafe { Box::from_raw(key.cast::<Key<K>>()) });
+            drop(unsafe { Box::from_raw(key.cast::<Self>()) });
         }
     }
 }

@@ -1,22 +1,12 @@
 /* X25519 and Ed25519 with what only C programs ask for: the variants of Ed25519, keys derived as HPKE does, encapsulation, copies of
  * operations in progress. What the default provider of the same release does is done by ours, byte for byte.
  * Usage: curves; the configuration is OPENSSL_CONF's. Prints what was compared. */
+#include "common/check.h"
+
 #include <openssl/core_names.h>
-#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/opensslv.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition)                                                      \
-    do {                                                                      \
-        if (!(condition)) {                                                   \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);   \
-            ERR_print_errors_fp(stderr);                                      \
-            exit(1);                                                          \
-        }                                                                     \
-    } while (0)
 
 static const char *const OURS = "provider=fastkex", *const THEIRS = "provider=default";
 enum { SIGNATURE = 64, SECRET = 32 };

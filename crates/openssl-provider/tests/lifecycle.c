@@ -1,20 +1,10 @@
 /* Loads and unloads the module over and over in two library contexts at once, using it now and then.
  * Usage: lifecycle MODULE ROUNDS */
-#include <openssl/err.h>
+#include "common/check.h"
+
 #include <openssl/evp.h>
 #include <openssl/provider.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition)                                                      \
-    do {                                                                      \
-        if (!(condition)) {                                                   \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);   \
-            ERR_print_errors_fp(stderr);                                      \
-            exit(1);                                                          \
-        }                                                                     \
-    } while (0)
 
 static void use(OSSL_LIB_CTX *context, const char *group)
 {
