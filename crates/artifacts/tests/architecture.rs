@@ -22,7 +22,7 @@ const LEVELS: [(&str, u8); 23] = [
     ("measure", 2),
     ("sntrup", 2),
     ("stage", 2),
-    ("timer", 3),
+    ("timer", 4),
     ("kex", 3),
     ("keypool", 4),
     ("openssl-null", 4),

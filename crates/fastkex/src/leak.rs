@@ -6,7 +6,6 @@ mod experiments;
 mod report;
 mod statistic;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -15,12 +14,10 @@ use clap::builder::PossibleValuesParser;
 use rand_core::TryRng;
 use random::OperationRandom;
 use reference::drbg::{Drbg, SEED_BYTES};
-use signal_hook::consts::SIGINT;
-use signal_hook::flag;
-use signal_hook::low_level::emulate_default_handler;
 use sntrup::Backend;
 
 use crate::curves::{self, Curve};
+use crate::interrupt::Interrupt;
 use crate::json;
 use crate::measuring::{self, backends, progress_bar};
 use crate::sets;
@@ -73,16 +70,13 @@ fn samples(text: &str) -> Result<usize, String> {
 impl Leak {
     pub(crate) fn run(&self) -> Outcome {
         let chosen = if self.self_check { Vec::new() } else { self.chosen()? };
-        let stop = Arc::new(AtomicBool::new(false));
-        // The first ^C ends measuring, the second one this program.
-        flag::register_conditional_default(SIGINT, Arc::clone(&stop))
-            .and_then(|_| flag::register(SIGINT, Arc::clone(&stop)))
-            .map_err(Failure::about("signals"))?;
+        let interrupt = Interrupt::heed()?;
+        let stop = interrupt.flag();
         let mut seed = [0; SEED_BYTES];
         OperationRandom::new().try_fill_bytes(&mut seed).map_err(Failure::new)?;
         let mut random = Drbg::new(&seed);
 
-        let mut rows = controls(&stop, &mut random)?;
+        let mut rows = controls(stop, &mut random)?;
         if !stop.load(Ordering::Relaxed) {
             check(&rows)?;
             if !self.json {
@@ -91,18 +85,14 @@ impl Leak {
         }
         let controls = rows.len();
         if !self.self_check {
-            self.experiments(&chosen, &stop, &mut random, &mut rows)?;
+            self.experiments(&chosen, stop, &mut random, &mut rows)?;
         }
         if self.json {
             println!("{}", json::text(&rows)?);
         } else if !self.self_check {
             report::print(&rows[controls..]);
         }
-        if stop.load(Ordering::Relaxed) {
-            eprintln!("fastkex: incomplete: interrupted");
-            // Ends this process as the signal would have without us.
-            emulate_default_handler(SIGINT).map_err(Failure::about("signals"))?;
-        }
+        interrupt.end()?;
         Ok(rows[controls..].iter().all(|row| row.verdict != Verdict::Leak))
     }
 

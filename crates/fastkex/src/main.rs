@@ -5,6 +5,7 @@
 mod curves;
 mod doctor;
 mod heap;
+mod interrupt;
 mod json;
 mod kat;
 mod leak;
@@ -15,6 +16,7 @@ mod run;
 mod sets;
 mod speed;
 mod stats;
+mod time;
 
 use std::process::ExitCode;
 
@@ -37,6 +39,7 @@ enum Command {
     Plot(plot::Plot),
     Leak(leak::Leak),
     Stats(stats::Stats),
+    Time(time::Time),
 }
 
 fn main() -> ExitCode {
@@ -48,5 +51,6 @@ fn main() -> ExitCode {
         Command::Plot(plot) => plot.run(),
         Command::Leak(leak) => leak.run(),
         Command::Stats(stats) => stats.run(),
+        Command::Time(time) => time.run(),
     })
 }

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 pub use format::{Align, Table, bytes, duration, grouped, percent, rate};
-pub use machine::{Machine, machine};
+pub use machine::{Machine, load, machine};
 pub use stack::stack_high_water;
 pub use subject::Subject;
 

@@ -37,6 +37,11 @@ pub fn machine() -> Machine {
     }
 }
 
+/// Processes that run or wait to, on average over the last minute; `None` if the system does not tell.
+pub fn load() -> Option<f64> {
+    read("/proc/loadavg")?.split_whitespace().next()?.parse().ok()
+}
+
 fn unknown() -> String {
     "unknown".into()
 }
@@ -84,6 +89,7 @@ mod tests {
         let numbers: Vec<u32> = machine.date.split('-').map(|part| part.parse().unwrap()).collect();
         assert!(matches!(numbers[..], [2024..=9999, 1..=12, 1..=31]), "{machine:?}");
         assert_eq!(machine.to_string().lines().count(), 1);
+        assert!(load().is_some_and(|load| load >= 0.0));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::ptr;
 
 use crate::constants::BIO_C_SET_BUF_MEM_EOF_RETURN;
 use crate::error::{Error, Failure};
+use crate::inside::inside;
 use crate::owned::Owned;
 use crate::symbols::Symbols;
 use crate::types::BIO;
@@ -15,8 +16,9 @@ pub(crate) struct MemoryBio(Owned<BIO>);
 impl MemoryBio {
     pub(crate) fn new(symbols: &Symbols) -> Result<Self, Error> {
         // SAFETY: a BIO of a built-in kind, freed by its own function.
-        let bio =
-            unsafe { Owned::new((symbols.BIO_new)((symbols.BIO_s_mem)()), symbols.BIO_free_all) };
+        let bio = inside(|| unsafe {
+            Owned::new((symbols.BIO_new)((symbols.BIO_s_mem)()), symbols.BIO_free_all)
+        });
         bio.map(Self).ok_or_else(|| Failure::drain(symbols, "make a memory BIO").into())
     }
 
@@ -44,9 +46,9 @@ impl MemoryBio {
             return Ok(());
         }
         // SAFETY: the BIO is alive; pointer and length describe the bytes.
-        let status = unsafe {
+        let status = inside(|| unsafe {
             (symbols.BIO_write_ex)(self.as_ptr(), bytes.as_ptr().cast(), bytes.len(), &mut written)
-        };
+        });
         if status == 1 && written == bytes.len() {
             return Ok(());
         }
@@ -61,10 +63,10 @@ impl MemoryBio {
         bytes.resize(start + pending, 0);
         let mut read = 0;
         // SAFETY: the BIO is alive; there is room for `pending` bytes from `start` on.
-        unsafe {
+        inside(|| unsafe {
             let room = bytes[start..].as_mut_ptr().cast();
             (symbols.BIO_read_ex)(self.as_ptr(), room, pending, &mut read);
-        }
+        });
         bytes.truncate(start + read);
     }
 

@@ -9,6 +9,7 @@ use crate::alert::Alert;
 use crate::bio::MemoryBio;
 use crate::constants::*;
 use crate::error::{Error, Failure, text};
+use crate::inside::inside;
 use crate::library::c_text;
 use crate::observer::{Message, Observer, message_callback};
 use crate::owned::Owned;
@@ -72,6 +73,15 @@ pub struct Group {
     pub id: u16,
     /// libssl's name for it.
     pub name: Option<String>,
+}
+
+/// The key in a certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PeerKey {
+    /// libcrypto's name of its algorithm, such as `RSA`, `EC` or `ED25519`.
+    pub algorithm: String,
+    /// Its size.
+    pub bits: u32,
 }
 
 /// What one side knows of its connection.
@@ -139,7 +149,8 @@ impl MemoryConnection {
         let library = context.context();
         let symbols = library.enter();
         // SAFETY: the TLS context is alive, and the connection takes a reference to it.
-        let ssl = unsafe { Owned::new((symbols.SSL_new)(context.as_ptr()), symbols.SSL_free) };
+        let ssl =
+            inside(|| unsafe { Owned::new((symbols.SSL_new)(context.as_ptr()), symbols.SSL_free) });
         let ssl = ssl.ok_or_else(|| library.failure(WHAT))?;
         let (incoming, outgoing) = (MemoryBio::new(symbols)?, MemoryBio::new(symbols)?);
         let observer = NonNull::from(Box::leak(Box::<Observer>::default()));
@@ -233,7 +244,7 @@ impl MemoryConnection {
         }
         let symbols = self.symbols();
         // SAFETY: the connection is alive and not in use elsewhere.
-        let status = unsafe { (symbols.SSL_do_handshake)(self.ssl.as_ptr()) };
+        let status = inside(|| unsafe { (symbols.SSL_do_handshake)(self.ssl.as_ptr()) });
         if status == 1 {
             self.finished = true;
             return Ok(Progress::Finished);
@@ -256,10 +267,10 @@ impl MemoryConnection {
         let symbols = self.symbols();
         let mut read = 0;
         // SAFETY: the connection is alive and not in use elsewhere; pointer and length describe the buffer.
-        let status = unsafe {
+        let status = inside(|| unsafe {
             let (ssl, room) = (self.ssl.as_ptr(), buffer.len());
             (symbols.SSL_read_ex)(ssl, buffer.as_mut_ptr().cast(), room, &mut read)
-        };
+        });
         if status == 1 {
             return Ok(Received::Data(read));
         }
@@ -285,10 +296,10 @@ impl MemoryConnection {
         let symbols = self.symbols();
         let mut written = 0;
         // SAFETY: the connection is alive and not in use elsewhere; pointer and length describe the bytes.
-        let status = unsafe {
+        let status = inside(|| unsafe {
             let (ssl, length) = (self.ssl.as_ptr(), bytes.len());
             (symbols.SSL_write_ex)(ssl, bytes.as_ptr().cast(), length, &mut written)
-        };
+        });
         if status == 1 && written == bytes.len() {
             return Ok(());
         }
@@ -315,7 +326,7 @@ impl MemoryConnection {
         }
         let symbols = self.symbols();
         // SAFETY: the connection is alive and not in use elsewhere.
-        let status = unsafe { (symbols.SSL_shutdown)(self.ssl.as_ptr()) };
+        let status = inside(|| unsafe { (symbols.SSL_shutdown)(self.ssl.as_ptr()) });
         if status >= 0 {
             return Ok(());
         }
@@ -356,6 +367,22 @@ impl MemoryConnection {
             messages: observer.messages,
             bytes_sent: self.bytes_sent,
             bytes_received: self.bytes_received,
+        }
+    }
+
+    /// What is certified of the other side's key; `None` before it has shown a certificate.
+    pub fn peer_key(&self) -> Option<PeerKey> {
+        let symbols = self.symbols();
+        // SAFETY: the connection is alive and gives a reference of the certificate away; its key lives as long.
+        unsafe {
+            let certificate = (symbols.SSL_get1_peer_certificate)(self.ssl.as_ptr());
+            let certificate = Owned::new(certificate, symbols.X509_free)?;
+            let key = (symbols.X509_get0_pubkey)(certificate.as_ptr());
+            if key.is_null() {
+                return None;
+            }
+            let algorithm = text((symbols.EVP_PKEY_get0_type_name)(key))?;
+            Some(PeerKey { algorithm, bits: (symbols.EVP_PKEY_get_bits)(key).try_into().ok()? })
         }
     }
 

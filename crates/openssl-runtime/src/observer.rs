@@ -5,6 +5,7 @@ use std::slice;
 
 use crate::alert::Alert;
 use crate::constants::*;
+use crate::inside::outside;
 use crate::types::SSL;
 use crate::wire::{ServerChoice, server_choice};
 
@@ -68,6 +69,6 @@ pub(crate) unsafe extern "C" fn message_callback(
     // SAFETY: the connection owns the observer and does not touch it while it is in a call to libssl.
     let observer = unsafe { &mut *state.cast::<Observer>() };
     // SAFETY: libssl describes the message truthfully, for the time of the call.
-    observer
-        .see(write != 0, content_type, unsafe { slice::from_raw_parts(message.cast(), length) });
+    let message = unsafe { slice::from_raw_parts(message.cast(), length) };
+    outside(|| observer.see(write != 0, content_type, message));
 }

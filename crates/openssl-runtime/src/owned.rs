@@ -2,6 +2,8 @@
 
 use std::ptr::NonNull;
 
+use crate::inside::inside;
+
 pub(crate) struct Owned<T> {
     pointer: NonNull<T>,
     free: unsafe extern "C" fn(*mut T),
@@ -32,6 +34,6 @@ impl<T> Owned<T> {
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         // SAFETY: `new`'s contract: the object is ours alone and `free` belongs to its type.
-        unsafe { (self.free)(self.pointer.as_ptr()) }
+        inside(|| unsafe { (self.free)(self.pointer.as_ptr()) });
     }
 }

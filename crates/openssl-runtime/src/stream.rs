@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use crate::connection::{MemoryConnection, Progress, Received, Summary};
+use crate::connection::{MemoryConnection, PeerKey, Progress, Received, Summary};
 use crate::error::Error;
 use crate::tls_context::SslContext;
 
@@ -55,6 +55,11 @@ impl<S: Read + Write> TlsStream<S> {
     /// What this side knows of the connection.
     pub fn summary(&self) -> Summary {
         self.connection.summary()
+    }
+
+    /// What is certified of the other side's key.
+    pub fn peer_key(&self) -> Option<PeerKey> {
+        self.connection.peer_key()
     }
 
     /// Says that this side will send no more. The other side may still send; reading until 0 waits for its end.

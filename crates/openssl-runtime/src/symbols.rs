@@ -164,6 +164,7 @@ symbol_table! {
 
         fn X509_new_ex(*mut OSSL_LIB_CTX, *const c_char) -> *mut X509;
         fn X509_free(*mut X509);
+        fn X509_get0_pubkey(*const X509) -> *mut EVP_PKEY;
         fn X509_set_version(*mut X509, c_long) -> c_int;
         fn X509_get_serialNumber(*mut X509) -> *mut ASN1_INTEGER;
         fn ASN1_INTEGER_set_uint64(*mut ASN1_INTEGER, u64) -> c_int;
@@ -222,6 +223,7 @@ symbol_table! {
         fn SSL_version(*const SSL) -> c_int;
         fn SSL_get_current_cipher(*const SSL) -> *const SSL_CIPHER;
         fn SSL_CIPHER_get_name(*const SSL_CIPHER) -> *const c_char;
+        fn SSL_get1_peer_certificate(*const SSL) -> *mut X509;
         fn SSL_get_verify_result(*const SSL) -> c_long;
         fn SSL_group_to_name(*mut SSL, c_int) -> *const c_char;
     }

@@ -79,6 +79,9 @@ pub struct Series {
     pub group: String,
     /// Its code point.
     pub group_id: u16,
+    /// Whether the server wanted a key share of another group than the one that was sent, which takes a second round trip.
+    #[serde(default)]
+    pub hello_retry: bool,
     /// The server's certificate: kind and size of its key, as `RSA-2048`.
     pub certificate: String,
     /// Bytes of one connection.
@@ -284,6 +287,7 @@ mod tests {
             requests: None,
             group: "X25519".into(),
             group_id: 29,
+            hello_retry: false,
             certificate: "RSA-2048".into(),
             traffic: Traffic::default(),
             samples,

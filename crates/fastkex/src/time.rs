@@ -1,0 +1,348 @@
+//! `fastkex time`: connections to any server.
+
+pub(crate) mod contest;
+mod report;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use timer::results::{Plan, What};
+use timer::{
+    Client, DnsQuery, Errand, Handshake, HttpRequests, Page, Search, Target, Trip, Trust,
+    libraries, own_time,
+};
+
+use crate::interrupt::Interrupt;
+use crate::module;
+use cli::{Failure, Outcome};
+use contest::{Contest, Output};
+
+/// Time connections to any server: TLS handshakes, DNS over TLS, HTTP
+///
+/// Full TLS 1.3 handshakes: no session is resumed. Several groups take turns, sample by sample, so that what changes with time befalls all
+/// alike. Connections that fail are counted, and nothing else of them.
+#[derive(Args, Debug)]
+pub(crate) struct Time {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+#[derive(Subcommand, Debug)]
+enum Kind {
+    Tls(Tls),
+    Dot(Dot),
+    Http(Http),
+}
+
+/// Time full handshakes, each ended cleanly, without application data (as tls_timer of OpenSSLNTRU)
+///
+/// A connection's time is that from before TCP to the end of the connection.
+#[derive(Args, Debug)]
+struct Tls {
+    /// The server; with --self-check it may be left out
+    #[arg(value_name = "HOST:PORT", required_unless_present = "self_check")]
+    server: Option<String>,
+    #[command(flatten)]
+    client: ClientArguments,
+    #[command(flatten)]
+    sizes: Sizes,
+    /// Tell what part of a connection is this tool's own, neither libssl's nor the kernel's, and fail if it is 3 % or more
+    ///
+    /// Without HOST:PORT, a small server of this tool's own answers, with the null key exchange if that module lies beside this tool.
+    #[arg(long)]
+    self_check: bool,
+}
+
+/// Time a handshake, one DNS query, and the end (as dot_timer of ENG25519)
+///
+/// A connection's time is that from before TCP to the end of the connection. The answer must be one to the query, without an error, and
+/// hold a record.
+#[derive(Args, Debug)]
+struct Dot {
+    /// The server
+    #[arg(value_name = "HOST:PORT")]
+    server: String,
+    /// The name that is asked for
+    #[arg(long, value_name = "NAME")]
+    name: String,
+    /// The type of record that is asked for
+    #[arg(long = "type", value_name = "TYPE", default_value = "A")]
+    record_type: String,
+    /// Look for the most queries a minute that the server can take: ever more clients, each of which begins anew as soon as it is served
+    #[arg(long, conflicts_with_all = ["samples", "connections", "warm_up", "concurrency"])]
+    peak: bool,
+    /// Seconds for each number of clients of --peak
+    #[arg(long, value_name = "SECONDS", value_parser = crate::measuring::seconds, default_value = "10", requires = "peak")]
+    step: Duration,
+    /// The most clients of --peak at once
+    #[arg(long, value_name = "NUMBER", value_parser = parallel, default_value_t = 128, requires = "peak")]
+    clients: usize,
+    #[command(flatten)]
+    client: ClientArguments,
+    #[command(flatten)]
+    sizes: Sizes,
+}
+
+/// Time HTTP requests, one after the other on a connection (as the AWS benchmark of hybrid key exchange)
+///
+/// A connection's time is that from before TCP to the last byte of the last response.
+#[derive(Args, Debug)]
+struct Http {
+    /// What is asked for: https://HOST[:PORT]/PATH
+    url: String,
+    /// Requests on a connection; several numbers, apart by commas, take turns
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = requests, default_value = "1,2,10,25")]
+    requests: Vec<usize>,
+    #[command(flatten)]
+    client: ClientArguments,
+    #[command(flatten)]
+    sizes: Sizes,
+}
+
+/// Who connects.
+#[derive(Args, Debug)]
+struct ClientArguments {
+    /// Groups, apart by commas, each of them timed by itself; 'A:B' offers both and sends a key share of A; 'X25519@fastkex' takes fastkex's
+    /// X25519 and Ed25519 [default: those of X25519SNTRUP761, sntrup761, X25519MLKEM768, X25519, P-256 that the server takes]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    groups: Vec<String>,
+    /// Signature algorithms that are accepted, as in OpenSSL's SignatureAlgorithms
+    #[arg(long, value_name = "LIST")]
+    sigalgs: Option<String>,
+    /// Certificates to trust, in PEM [default: the system's]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Accept any certificate
+    #[arg(long, conflicts_with = "ca")]
+    insecure: bool,
+    /// The name in the server's certificate, if it is not HOST
+    #[arg(long, value_name = "NAME")]
+    server_name: Option<String>,
+    /// The OpenSSL to use: the folder of its libraries, or its libssl [default: the system's]
+    #[arg(long, value_name = "PATH")]
+    libssl: Option<PathBuf>,
+    /// The module, if it is not beside this program
+    #[arg(long, value_name = "PATH")]
+    module: Option<PathBuf>,
+    /// Seconds for which a server may say nothing
+    #[arg(long, value_name = "SECONDS", value_parser = crate::measuring::seconds, default_value = "5")]
+    timeout: Duration,
+    /// Write all samples to this file, too, for 'fastkex plot' and 'fastkex report'
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// How much is measured.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    /// Samples of each group
+    #[arg(long, value_name = "NUMBER", value_parser = number, default_value_t = 10)]
+    samples: usize,
+    /// Connections in a sample; OpenSSLNTRU has 100 samples of 8192
+    #[arg(long, value_name = "NUMBER", value_parser = number, default_value_t = 512)]
+    connections: usize,
+    /// Connections before each sample that are not counted: pools of keys, which rest while others take their turn, are then at work
+    #[arg(long, value_name = "NUMBER", value_parser = number_or_none, default_value_t = 64)]
+    warm_up: usize,
+    /// Connections at a time
+    #[arg(long, value_name = "NUMBER", value_parser = parallel, default_value_t = 1)]
+    concurrency: usize,
+}
+
+const MOST: usize = 100_000_000;
+const MOST_PARALLEL: usize = 4096;
+
+fn between(text: &str, from: usize, to: usize) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (from..=to).contains(number));
+    number.ok_or_else(|| format!("expected a number from {from} to {to}"))
+}
+
+fn number(text: &str) -> Result<usize, String> {
+    between(text, 1, MOST)
+}
+
+fn number_or_none(text: &str) -> Result<usize, String> {
+    between(text, 0, MOST)
+}
+
+pub(crate) fn requests(text: &str) -> Result<usize, String> {
+    between(text, 1, 100_000)
+}
+
+fn parallel(text: &str) -> Result<usize, String> {
+    between(text, 1, MOST_PARALLEL)
+}
+
+impl Sizes {
+    pub(crate) fn plan(&self) -> Plan {
+        let &Self { samples, connections, warm_up, concurrency } = self;
+        Plan { samples, connections, warm_up, concurrency }
+    }
+}
+
+impl Time {
+    pub(crate) fn run(&self) -> Outcome {
+        match &self.kind {
+            Kind::Tls(tls) => tls.run(),
+            Kind::Dot(dot) => dot.run(),
+            Kind::Http(http) => http.run(),
+        }
+    }
+}
+
+impl Tls {
+    fn run(&self) -> Outcome {
+        let Some(server) = &self.server else {
+            return Err(Failure::new("--self-check without HOST:PORT is not there yet"));
+        };
+        let interrupt = Interrupt::heed()?;
+        let target = Target::find(server, self.client.timeout)?;
+        let client = self.client.load()?;
+        let trips = self.client.trips(&client, &target, &|| Ok((None, Handshake)))?;
+        if self.self_check {
+            return self_check(&trips, self.sizes.plan());
+        }
+        let contest = self.client.contest(What::Tls, &target, &client, interrupt);
+        contest.run(&trips, &self.sizes.plan())
+    }
+}
+
+impl Dot {
+    fn run(&self) -> Outcome {
+        let query = || Ok((None, DnsQuery::new(&self.name, &self.record_type)?));
+        query()?;
+        let interrupt = Interrupt::heed()?;
+        let target = Target::find(&self.server, self.client.timeout)?;
+        let client = self.client.load()?;
+        let trips = self.client.trips(&client, &target, &query)?;
+        let contest = self.client.contest(What::Dot, &target, &client, interrupt);
+        if self.peak {
+            return contest.search(&trips, &Search { step: self.step, clients: self.clients });
+        }
+        contest.run(&trips, &self.sizes.plan())
+    }
+}
+
+impl Http {
+    fn run(&self) -> Outcome {
+        let page = Page::parse(&self.url)?;
+        let interrupt = Interrupt::heed()?;
+        let target = Target::at(&page.host, page.port, self.client.timeout)?;
+        let client = self.client.load()?;
+        let mut trips = Vec::new();
+        for &count in &self.requests {
+            let errand = || Ok((Some(count), HttpRequests::new(&page, count)?));
+            trips.extend(self.client.trips(&client, &target, &errand)?);
+        }
+        let contest = self.client.contest(What::Http, &target, &client, interrupt);
+        contest.run(&trips, &self.sizes.plan())
+    }
+}
+
+/// Groups that most people would want to compare, where nobody says which.
+const USUAL: [&str; 5] = ["X25519SNTRUP761", "sntrup761", "X25519MLKEM768", "X25519", "P-256"];
+
+impl ClientArguments {
+    /// OpenSSL with our module. Without the module there are still OpenSSL's groups, so that is no error unless somebody named it.
+    fn load(&self) -> Result<Client, Failure> {
+        let libraries = libraries(self.libssl.as_deref())?;
+        let module = match module::find(self.module.as_deref(), &libraries) {
+            Ok(module) => Some(module),
+            Err(failure) if self.module.is_some() => return Err(failure),
+            Err(failure) => {
+                eprintln!("fastkex: OpenSSL's groups only: {failure}");
+                None
+            }
+        };
+        Client::new(&libraries, &Vec::from_iter(module))
+    }
+
+    fn trust(&self) -> Result<Trust, Failure> {
+        match &self.ca {
+            _ if self.insecure => Ok(Trust::Anything),
+            None => Ok(Trust::System),
+            Some(file) => {
+                let text = std::fs::read(file).map_err(Failure::about(file.display()))?;
+                Ok(Trust::Pem(text))
+            }
+        }
+    }
+
+    /// A trip for each contestant.
+    fn trips<E: Errand>(
+        &self,
+        client: &Client,
+        target: &Target,
+        errand: &dyn Fn() -> Result<(Option<usize>, E), Failure>,
+    ) -> Result<Vec<Trip<E>>, Failure> {
+        let trust = self.trust()?;
+        let trip = |label: &str| -> Result<Trip<E>, Failure> {
+            let contestant = client.contestant(label, &trust, self.sigalgs.as_deref())?;
+            let (requests, errand) = errand()?;
+            Ok(Trip {
+                contestant,
+                target: target.clone(),
+                server_name: self.server_name.clone().unwrap_or_else(|| target.host().into()),
+                errand,
+                requests,
+                patience: self.timeout,
+                server_seconds: None,
+            })
+        };
+        if !self.groups.is_empty() {
+            return self.groups.iter().map(|label| trip(label)).collect();
+        }
+        let (mut trips, mut last) = (Vec::new(), None);
+        for label in USUAL.into_iter().filter(|group| client.has_group(group)) {
+            let trip = trip(label)?;
+            match trip.try_once() {
+                Ok(()) => trips.push(trip),
+                Err(failure) => last = Some(failure),
+            }
+        }
+        match last {
+            Some(failure) if trips.is_empty() => Err(failure),
+            _ => Ok(trips),
+        }
+    }
+
+    fn contest(
+        &self,
+        what: What,
+        target: &Target,
+        client: &Client,
+        interrupt: Interrupt,
+    ) -> Contest {
+        Contest {
+            what,
+            target: target.to_string(),
+            client: client.name(),
+            scene: None,
+            interrupt,
+            output: Output { json: self.json.clone() },
+        }
+    }
+}
+
+/// Says what part of a connection is this tool's own; all is well below 3 %.
+fn self_check<E: Errand>(trips: &[Trip<E>], plan: Plan) -> Outcome {
+    const MOST: f64 = 0.03;
+    let mut is_little = true;
+    for trip in trips {
+        let _ = own_time(trip, plan.warm_up)?;
+        let time = own_time(trip, plan.connections)?;
+        let part = time.own() / time.all;
+        println!(
+            "{}: {:.1} \u{b5}s a connection, of which libssl and libcrypto {:.1}, the kernel and the server {:.1}, this tool {:.1} ({})",
+            trip.contestant.label,
+            time.all,
+            time.libssl,
+            time.kernel,
+            time.own(),
+            measure::percent(part)
+        );
+        is_little &= part < MOST;
+    }
+    Ok(is_little)
+}

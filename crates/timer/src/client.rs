@@ -1,0 +1,133 @@
+//! The client's OpenSSL, and who takes part.
+
+use std::path::{Path, PathBuf};
+
+use cli::Failure;
+use openssl_runtime::{Libraries, LibraryContext, SslContext};
+
+/// Of what both providers have, take the default provider's, or ours: else the order in which libcrypto meets them decides.
+const DEFAULT: &str = "?provider=default";
+const FASTKEX: &str = "?provider=fastkex";
+
+/// An OpenSSL with its default provider and modules.
+pub struct Client {
+    stock: LibraryContext,
+    faster: LibraryContext,
+}
+
+/// Which certificates are accepted.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Those that the system trusts.
+    System,
+    /// Those in a PEM text and what they signed.
+    Pem(Vec<u8>),
+    /// Any.
+    Anything,
+}
+
+/// Who offers which groups.
+#[derive(Clone)]
+pub struct Contestant {
+    /// As it was given.
+    pub label: String,
+    pub(crate) settings: SslContext,
+}
+
+impl Client {
+    /// With these modules.
+    ///
+    /// # Errors
+    /// OpenSSL does not take a module.
+    pub fn new(libraries: &Libraries, modules: &[PathBuf]) -> Result<Self, Failure> {
+        let context = |preference| {
+            let context = LibraryContext::new(libraries)?;
+            context.load_provider("default")?.keep();
+            for module in modules {
+                context.load_provider(&module.display().to_string())?.keep();
+            }
+            context.set_default_properties(preference)?;
+            Ok(context)
+        };
+        let contexts = context(DEFAULT).and_then(|stock| Ok((stock, context(FASTKEX)?)));
+        let (stock, faster) =
+            contexts.map_err(|error: openssl_runtime::Error| Failure::new(error))?;
+        Ok(Self { stock, faster })
+    }
+
+    /// What it is: `OpenSSL 3.0.22`.
+    pub fn name(&self) -> String {
+        format!("OpenSSL {}", self.stock.libraries().version())
+    }
+
+    /// Whether libssl has a group.
+    pub fn has_group(&self, name: &str) -> bool {
+        SslContext::client(&self.stock).and_then(|client| client.groups(name)).is_ok()
+    }
+
+    /// A client that offers `label`: a list of groups as OpenSSL takes it, of which a key share of the first is sent. With `@fastkex` at its
+    /// end, X25519 and Ed25519 are computed by fastkex, too.
+    ///
+    /// # Errors
+    /// OpenSSL does not know a group or signature algorithm, or there is no certificate to trust.
+    pub fn contestant(
+        &self,
+        label: &str,
+        trust: &Trust,
+        signature_algorithms: Option<&str>,
+    ) -> Result<Contestant, Failure> {
+        let (groups, context) = match label.split_once('@') {
+            None => (label, &self.stock),
+            Some((groups, "default")) => (groups, &self.stock),
+            Some((groups, "fastkex")) => (groups, &self.faster),
+            Some((_, other)) => {
+                return Err(Failure::new(format!(
+                    "groups '{label}': expected '@fastkex' or '@default', not '@{other}'"
+                )));
+            }
+        };
+        let client = SslContext::client(context).map_err(Failure::new)?;
+        let client = client.groups(groups).map_err(|_| {
+            Failure::new(format!(
+                "groups '{groups}': {} with these modules does not know them, or takes no such list",
+                self.name()
+            ))
+        })?;
+        let client = match signature_algorithms {
+            Some(list) => client.signature_algorithms(list).map_err(|_| {
+                Failure::new(format!(
+                    "signature algorithms '{list}': {} does not know them, or takes no such list",
+                    self.name()
+                ))
+            })?,
+            None => client,
+        };
+        let client = match trust {
+            Trust::System => client.trust_system(),
+            Trust::Pem(text) => client.trust_pem(text),
+            Trust::Anything => Ok(client.without_verification()),
+        };
+        let settings = client.map_err(Failure::about("certificates to trust"))?.build();
+        Ok(Contestant { label: label.into(), settings })
+    }
+}
+
+/// The system's OpenSSL, or that of `libssl`: a folder, or the file in it.
+///
+/// # Errors
+/// There is none.
+pub fn libraries(libssl: Option<&Path>) -> Result<Libraries, Failure> {
+    const NAME: &str = "libssl";
+    let Some(path) = libssl else { return Libraries::system().map_err(Failure::new) };
+    if path.is_dir() {
+        return Libraries::open_directory(path).map_err(Failure::new);
+    }
+    let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let Some(rest) = file.strip_prefix(NAME) else {
+        return Err(Failure::new(format!(
+            "{}: expected a file called libssl.so.3 or the like, or the folder of one",
+            path.display()
+        )));
+    };
+    Libraries::open(path.with_file_name(format!("libcrypto{rest}")), path).map_err(Failure::new)
+}

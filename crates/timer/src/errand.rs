@@ -1,0 +1,56 @@
+//! What is done on a connection after the handshake.
+
+use std::io;
+
+use cli::Failure;
+use openssl_runtime::TlsStream;
+
+use crate::wire::Wire;
+
+/// What a connection is made for.
+pub trait Errand: Sync {
+    /// Does it; the bytes of application data that were sent and received.
+    ///
+    /// # Errors
+    /// The connection failed, or the answer is wrong.
+    fn run(&self, stream: &mut TlsStream<Wire>) -> Result<Data, Fault>;
+
+    /// Whether the time of a connection includes its end, else it is over when the errand is.
+    fn times_the_end(&self) -> bool {
+        true
+    }
+}
+
+/// Bytes of application data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Data {
+    /// Before encryption.
+    pub sent: usize,
+    /// After decryption.
+    pub received: usize,
+}
+
+/// Why a connection failed.
+#[derive(Debug)]
+pub enum Fault {
+    /// TLS or the socket failed.
+    Connection(io::Error),
+    /// What came back is not what was asked for.
+    Answer(Failure),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Connection(error)
+    }
+}
+
+/// Nothing: the handshake is what is timed.
+#[derive(Clone, Copy, Debug)]
+pub struct Handshake;
+
+impl Errand for Handshake {
+    fn run(&self, _: &mut TlsStream<Wire>) -> Result<Data, Fault> {
+        Ok(Data::default())
+    }
+}

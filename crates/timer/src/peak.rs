@@ -1,0 +1,117 @@
+//! How much a server can take: more and more clients, each of which begins anew as soon as it is served (ENG25519, section 4.4).
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use cli::Failure;
+
+use crate::connection::Trip;
+use crate::errand::Errand;
+use crate::results::{Peak, PeakStep, Series};
+use crate::runner::{Watch, turn_until};
+
+/// Sizes of the search.
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    /// Seconds for each number of clients.
+    pub step: Duration,
+    /// The most clients at once.
+    pub clients: usize,
+}
+
+/// What was found.
+pub struct Found {
+    /// Of each contestant.
+    pub peaks: Vec<Peak>,
+    /// Whether all were searched to the end.
+    pub complete: bool,
+    /// Why not, if it was the server.
+    pub gave_up: Option<Failure>,
+}
+
+/// What less than this adds is no growth.
+const GROWTH: f64 = 1.03;
+/// Numbers of clients without growth after which there is none to be had.
+const PATIENCE: usize = 2;
+
+/// Doubles the clients until the rate has not grown twice, or there are as many as allowed; the contestants take turns.
+///
+/// # Errors
+/// The first connection of one of them fails.
+pub fn search<E: Errand>(
+    trips: &[Trip<E>],
+    search: &Search,
+    watch: Watch<'_>,
+) -> Result<Found, Failure> {
+    let mut peaks = Vec::new();
+    for trip in trips {
+        let scouted = trip.scout()?;
+        let Series { label, group, certificate, .. } = scouted;
+        peaks.push(Peak { label, group, certificate, steps: Vec::new(), first_failure: None });
+    }
+    let mut clients = 1;
+    while clients <= search.clients && peaks.iter().any(grows) {
+        for (trip, peak) in trips.iter().zip(&mut peaks) {
+            if !grows(peak) {
+                continue;
+            }
+            let until = Instant::now() + search.step;
+            let turn = turn_until(trip, usize::MAX, clients, Some(until), watch);
+            if peak.first_failure.is_none() {
+                peak.first_failure = turn.first_failure.map(|failure| failure.to_string());
+            }
+            if watch.stop.load(Ordering::Relaxed) || turn.hopeless.is_some() {
+                return Ok(Found { peaks, complete: false, gave_up: turn.hopeless });
+            }
+            peak.steps.push(PeakStep {
+                clients,
+                served: turn.sample.connections,
+                failures: turn.sample.failures,
+                seconds: turn.sample.seconds,
+                server_seconds: turn.sample.server_seconds,
+            });
+        }
+        clients *= 2;
+    }
+    Ok(Found { peaks, complete: true, gave_up: None })
+}
+
+/// Whether more clients may yet bring more.
+fn grows(peak: &Peak) -> bool {
+    let Some(earlier) = peak.steps.len().checked_sub(PATIENCE) else { return true };
+    let best = |steps: &[PeakStep]| steps.iter().map(PeakStep::per_minute).fold(0.0, f64::max);
+    let (before, after) = peak.steps.split_at(earlier);
+    before.is_empty() || best(after) > GROWTH * best(before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peak(rates: &[usize]) -> Peak {
+        let step = |(index, served): (usize, &usize)| PeakStep {
+            clients: 1 << index,
+            served: *served,
+            failures: 0,
+            seconds: 1.0,
+            server_seconds: None,
+        };
+        Peak {
+            label: "X25519".into(),
+            group: "X25519".into(),
+            certificate: "Ed25519".into(),
+            steps: rates.iter().enumerate().map(step).collect(),
+            first_failure: None,
+        }
+    }
+
+    #[test]
+    fn growth_ends_after_two_steps_without() {
+        assert!(grows(&peak(&[])) && grows(&peak(&[100])) && grows(&peak(&[100, 50])));
+        assert!(grows(&peak(&[100, 101, 104])));
+        assert!(!grows(&peak(&[100, 101, 102])));
+        assert!(!grows(&peak(&[100, 200, 201, 202])));
+        let best = peak(&[100, 300, 200]).best().unwrap().clients;
+        assert_eq!(best, 2);
+    }
+}

@@ -1,0 +1,204 @@
+//! Samples in turns.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use cli::Failure;
+
+use crate::connection::Trip;
+use crate::errand::Errand;
+use crate::processor::Spent;
+use crate::results::{Plan, Sample, Series};
+
+/// Who hears how far it is, and says when it is enough.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// Called now and then with the number of connections that were made since, and by whom.
+    pub progress: &'a (dyn Fn(usize, &str) + Sync),
+    /// Set when no more connections are to be made.
+    pub stop: &'a AtomicBool,
+}
+
+/// How a run ended.
+pub struct Ended {
+    /// What was measured.
+    pub series: Vec<Series>,
+    /// Whether everything that was asked for was measured.
+    pub complete: bool,
+    /// Why not, if it was the server.
+    pub gave_up: Option<Failure>,
+}
+
+/// So many connections that fail one after the other are no accident.
+const HOPELESS: usize = 10;
+/// Connections between two reports of progress.
+const REPORT: usize = 16;
+
+/// Looks at a connection of each, then takes samples in turns, in another order each time, so that what changes with time befalls all alike.
+///
+/// # Errors
+/// The first connection of one of them fails.
+pub fn run<E: Errand>(trips: &[Trip<E>], plan: &Plan, watch: Watch<'_>) -> Result<Ended, Failure> {
+    let mut series = trips.iter().map(Trip::scout).collect::<Result<Vec<_>, _>>()?;
+    let mut order: Vec<_> = (0..trips.len()).collect();
+    let mut gave_up = None;
+    'samples: for _ in 0..plan.samples {
+        for &index in &order {
+            let (trip, series) = (&trips[index], &mut series[index]);
+            for (connections, counts) in [(plan.warm_up, false), (plan.connections, true)] {
+                let turn = turn(trip, connections, plan.concurrency, watch);
+                if series.first_failure.is_none() {
+                    series.first_failure = turn.first_failure.map(|failure| failure.to_string());
+                }
+                if counts && turn.sample.connections + turn.sample.failures > 0 {
+                    series.samples.push(turn.sample);
+                }
+                gave_up = turn.hopeless;
+                if gave_up.is_some() || watch.stop.load(Ordering::Relaxed) {
+                    break 'samples;
+                }
+            }
+        }
+        order.rotate_left(1);
+    }
+    let asked_for = |series: &Series| {
+        let all = series.connections() + series.failures();
+        series.samples.len() == plan.samples && all == plan.samples * plan.connections
+    };
+    Ok(Ended { complete: series.iter().all(asked_for), series, gave_up })
+}
+
+/// What became of a turn.
+pub(crate) struct Turn {
+    pub(crate) sample: Sample,
+    pub(crate) first_failure: Option<Failure>,
+    pub(crate) hopeless: Option<Failure>,
+}
+
+/// What the threads of a turn share.
+struct Shared<'a, E> {
+    trip: &'a Trip<E>,
+    watch: Watch<'a>,
+    /// Connections that are yet to be made.
+    left: AtomicUsize,
+    /// Nothing more is to be made after this.
+    until: Option<Instant>,
+    failures: Mutex<Failures>,
+}
+
+#[derive(Default)]
+struct Failures {
+    in_a_row: usize,
+    first: Option<Failure>,
+    hopeless: Option<Failure>,
+}
+
+/// So many connections, by so many threads.
+pub(crate) fn turn<E: Errand>(
+    trip: &Trip<E>,
+    connections: usize,
+    concurrency: usize,
+    watch: Watch<'_>,
+) -> Turn {
+    turn_until(trip, connections, concurrency, None, watch)
+}
+
+/// As [`turn`], until a time at most.
+pub(crate) fn turn_until<E: Errand>(
+    trip: &Trip<E>,
+    connections: usize,
+    concurrency: usize,
+    until: Option<Instant>,
+    watch: Watch<'_>,
+) -> Turn {
+    let shared = Shared {
+        trip,
+        watch,
+        left: AtomicUsize::new(connections),
+        until,
+        failures: Mutex::default(),
+    };
+    let server = || trip.server_seconds.as_ref().and_then(|seconds| seconds());
+    let (server_before, before, start) = (server(), Spent::now(), Instant::now());
+    let mut sample = Sample::default();
+    if concurrency <= 1 {
+        shared.work(&mut sample);
+    } else {
+        let parts = thread::scope(|scope| {
+            let work = || {
+                let mut part = Sample::default();
+                shared.work(&mut part);
+                part
+            };
+            let threads: Vec<_> = (0..concurrency).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>()
+        });
+        for part in parts {
+            sample.connections += part.connections;
+            sample.failures += part.failures;
+            sample.microseconds.extend(part.microseconds);
+        }
+    }
+    sample.seconds = start.elapsed().as_secs_f64();
+    let spent = Spent::now().since(before);
+    sample.user_seconds = spent.user_seconds;
+    sample.kernel_seconds = spent.kernel_seconds;
+    sample.server_seconds = server().zip(server_before).map(|(after, before)| after - before);
+    let failures = shared.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Turn { sample, first_failure: failures.first, hopeless: failures.hopeless }
+}
+
+impl<E: Errand> Shared<'_, E> {
+    /// Makes connections as long as there are some to be made.
+    fn work(&self, sample: &mut Sample) {
+        let mut unreported = 0;
+        while self.take() {
+            match self.trip.make() {
+                Ok(time) => {
+                    sample.connections += 1;
+                    sample.microseconds.push(time.as_micros().try_into().unwrap_or(u32::MAX));
+                    self.failures().in_a_row = 0;
+                }
+                Err(failure) => {
+                    sample.failures += 1;
+                    self.note(failure);
+                }
+            }
+            unreported += 1;
+            if unreported == REPORT {
+                (self.watch.progress)(unreported, &self.trip.contestant.label);
+                unreported = 0;
+            }
+        }
+        (self.watch.progress)(unreported, &self.trip.contestant.label);
+    }
+
+    /// Whether another connection is to be made; by the one who asks.
+    fn take(&self) -> bool {
+        let over = self.watch.stop.load(Ordering::Relaxed)
+            || self.until.is_some_and(|until| Instant::now() >= until)
+            || self.failures().hopeless.is_some();
+        !over
+            && self
+                .left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                .is_ok()
+    }
+
+    fn note(&self, failure: Failure) {
+        let mut failures = self.failures();
+        failures.in_a_row += 1;
+        let text = failure.to_string();
+        failures.first.get_or_insert(failure);
+        if failures.in_a_row == HOPELESS {
+            let message = format!("{HOPELESS} connections in a row failed; the last: {text}");
+            failures.hopeless = Some(Failure::new(message));
+        }
+    }
+
+    fn failures(&self) -> std::sync::MutexGuard<'_, Failures> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
