@@ -293,18 +293,22 @@ impl ClientArguments {
         if !self.groups.is_empty() {
             return self.groups.iter().map(|label| trip(label)).collect();
         }
-        let (mut trips, mut last) = (Vec::new(), None);
-        for label in USUAL.into_iter().filter(|group| client.has_group(group)) {
+        let known: Vec<_> = USUAL.into_iter().filter(|group| client.has_group(group)).collect();
+        let mut trips = Vec::new();
+        for label in &known {
             let trip = trip(label)?;
-            match trip.try_once() {
-                Ok(()) => trips.push(trip),
-                Err(failure) => last = Some(failure),
+            if trip.try_once().is_ok() {
+                trips.push(trip);
             }
         }
-        match last {
-            Some(failure) if trips.is_empty() => Err(failure),
-            _ => Ok(trips),
+        if trips.is_empty() {
+            // What is wrong is not the group, if none will do.
+            trip(&known.join(":"))?.try_once()?;
         }
+        if trips.is_empty() {
+            return Err(Failure::new(format!("{target}: takes none of the groups by itself")));
+        }
+        Ok(trips)
     }
 
     fn contest(

@@ -30,6 +30,8 @@ pub struct Trip<E> {
     pub server_seconds: Option<Box<dyn Fn() -> Option<f64> + Send + Sync>>,
 }
 
+const END: &str = "waiting for the server's end";
+
 impl<E: Errand> Trip<E> {
     /// A connection from its beginning to its end: how long it took.
     ///
@@ -62,8 +64,12 @@ impl<E: Errand> Trip<E> {
         let key = stream.peer_key();
         let data = self.errand.run(&mut stream).map_err(|fault| self.fault(fault))?;
         stream.close().map_err(|error| self.failure("closing", error))?;
-        // To the end, for what the server sends after the handshake; some servers end without a word.
-        let _ = io::copy(&mut stream, &mut io::sink());
+        // To the end, for what the server sends after the handshake; some servers end without a word, but they end.
+        if let Err(error) = io::copy(&mut stream, &mut io::sink())
+            && matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+        {
+            return Err(self.failure(END, error.into()));
+        }
         let summary = stream.summary();
         if summary.version != Some(TlsVersion::Tls13) {
             return Err(Failure::new(format!(
@@ -113,7 +119,7 @@ impl<E: Errand> Trip<E> {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    return Err(self.failure("waiting for the server's end", error.into()));
+                    return Err(self.failure(END, error.into()));
                 }
             }
         }
