@@ -1,0 +1,218 @@
+//! The thread that does everything: it waits for sockets and for the next time at which something leaves or arrives.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+
+use crate::channel::Channel;
+use crate::connection::{CLIENT, Connection, Next, SERVER};
+use crate::link::Link;
+
+/// What events belong to: these, or twice a connection's number, and which of its sockets.
+const STOP: u64 = 0;
+const LISTENER: u64 = 1;
+const TIMER: u64 = 2;
+const FIRST_CONNECTION: u64 = 2;
+
+/// Until the next attempt to accept, where that failed for want of something.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
+/// Read and looked at in one go.
+const BUFFER: usize = 64 << 10;
+const EVENTS: usize = 256;
+
+pub(crate) struct Engine {
+    link: Link,
+    upstream: SocketAddr,
+    listener: TcpListener,
+    accept_again: Option<Instant>,
+    epoll: OwnedFd,
+    /// Wakes more precisely than the time-out of a wait, which is in milliseconds or has slack.
+    timer: OwnedFd,
+    /// Told of by `epoll` as long as it is open here.
+    _stop: UnixStream,
+    channels: [Channel; 2],
+    connections: HashMap<u64, Entry>,
+    last_number: u64,
+    /// Times at which connections have something to do; those that no longer hold are passed over.
+    agenda: BinaryHeap<Reverse<(Instant, u64)>>,
+    buffer: Vec<u8>,
+}
+
+struct Entry {
+    connection: Connection,
+    scheduled: Option<Instant>,
+}
+
+impl Engine {
+    /// With a listener for clients; it stops when the other end of `stop` is closed.
+    pub(crate) fn new(
+        link: Link,
+        upstream: SocketAddr,
+        listener: TcpListener,
+        stop: UnixStream,
+    ) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        let edges = EventFlags::IN | EventFlags::ET;
+        epoll::add(&epoll, &stop, EventData::new_u64(STOP), edges)?;
+        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), edges)?;
+        epoll::add(&epoll, &timer, EventData::new_u64(TIMER), edges)?;
+        let now = Instant::now();
+        Ok(Engine {
+            link,
+            upstream,
+            listener,
+            accept_again: None,
+            epoll,
+            timer,
+            _stop: stop,
+            channels: [Channel::new(link, now), Channel::new(link, now)],
+            connections: HashMap::new(),
+            last_number: FIRST_CONNECTION - 1,
+            agenda: BinaryHeap::new(),
+            buffer: vec![0; BUFFER],
+        })
+    }
+
+    /// Runs until it is stopped.
+    pub(crate) fn run(mut self) -> io::Result<()> {
+        let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
+        loop {
+            self.arm()?;
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            for event in events.drain(..) {
+                match event.data.u64() {
+                    STOP => return Ok(()),
+                    LISTENER => self.accept(),
+                    TIMER => {}
+                    data => self.event(data / 2, (data % 2) as usize, event.flags),
+                }
+            }
+            if self.accept_again.is_some_and(|at| at <= Instant::now()) {
+                self.accept();
+            }
+            self.keep_agenda();
+        }
+    }
+
+    /// Does what is due. What becomes due meanwhile is left for after the next look at events, so that nobody starves.
+    fn keep_agenda(&mut self) {
+        let now = Instant::now();
+        while let Some(&Reverse((at, number))) = self.agenda.peek().filter(|next| next.0.0 <= now) {
+            self.agenda.pop();
+            let Some(entry) = self.connections.get_mut(&number) else { continue };
+            if entry.scheduled == Some(at) {
+                entry.scheduled = None;
+                self.advance(number);
+            }
+        }
+    }
+
+    /// Sets the timer to what is next on the agenda.
+    fn arm(&mut self) -> io::Result<()> {
+        let next = self.agenda.peek().map(|Reverse((at, _))| *at);
+        let Some(at) = next.into_iter().chain(self.accept_again).min() else { return Ok(()) };
+        // Zero would disarm it.
+        let left = at.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
+        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let value = Timespec::try_from(left).map_err(|_| ErrorKind::InvalidInput)?;
+        let once = Itimerspec { it_interval: zero, it_value: value };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
+        Ok(())
+    }
+
+    fn accept(&mut self) {
+        self.accept_again = None;
+        loop {
+            match self.listener.accept() {
+                Ok((client, _)) => {
+                    let now = Instant::now();
+                    // One that cannot be set up is closed.
+                    let Ok(connection) = Connection::new(client, self.upstream, &self.link, now)
+                    else {
+                        continue;
+                    };
+                    self.last_number += 1;
+                    let number = self.last_number;
+                    self.connections.insert(number, Entry { connection, scheduled: None });
+                    self.watch(number, CLIENT);
+                    self.advance(number);
+                }
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => return,
+                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                    // No file descriptors or no memory: those who wait to be accepted keep waiting.
+                    _ => {
+                        self.accept_again = Some(Instant::now() + ACCEPT_AGAIN);
+                        return;
+                    }
+                },
+            }
+        }
+    }
+
+    fn event(&mut self, number: u64, side: usize, flags: EventFlags) {
+        // It may have gone by an event before this one.
+        if let Some(entry) = self.connections.get_mut(&number) {
+            entry.connection.event(side, flags, Instant::now());
+            self.advance(number);
+        }
+    }
+
+    /// Asks for all events of a socket.
+    fn watch(&mut self, number: u64, side: usize) {
+        let Some(entry) = self.connections.get_mut(&number) else { return };
+        let Some(stream) = entry.connection.stream(side) else { return };
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        let data = EventData::new_u64(number * 2 + side as u64);
+        if epoll::add(&self.epoll, stream.as_fd(), data, flags).is_err() {
+            entry.connection.abort();
+            self.connections.remove(&number);
+        }
+    }
+
+    fn advance(&mut self, number: u64) {
+        loop {
+            let Some(entry) = self.connections.get_mut(&number) else { return };
+            let now = Instant::now();
+            match entry.connection.advance(now, &mut self.channels, &mut self.buffer) {
+                Next::At(next) => {
+                    if next != entry.scheduled {
+                        entry.scheduled = next;
+                        self.agenda.extend(next.map(|at| Reverse((at, number))));
+                    }
+                    return;
+                }
+                Next::Watch => self.watch(number, SERVER),
+                Next::Drop => {
+                    self.connections.remove(&number);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        for entry in self.connections.values_mut() {
+            entry.connection.abort();
+        }
+    }
+}
