@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::hint;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
@@ -25,6 +26,11 @@ const STOP: u64 = 0;
 const LISTENER: u64 = 1;
 const TIMER: u64 = 2;
 const FIRST_CONNECTION: u64 = 2;
+
+/// After a longer wait than this the processor sleeps deeply, and a timer comes late by about the head start. The timer is then set early
+/// by as much, and the rest of the time is spent looking at the clock.
+const DEEP_SLEEP: Duration = Duration::from_millis(1);
+const HEAD_START: Duration = Duration::from_micros(50);
 
 /// Until the next attempt to accept, where that failed for want of something.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
@@ -114,7 +120,11 @@ impl Engine {
 
     /// Does what is due. What becomes due meanwhile is left for after the next look at events, so that nobody starves.
     fn keep_agenda(&mut self) {
-        let now = Instant::now();
+        let mut now = Instant::now();
+        while self.next().is_some_and(|at| at > now && at - now <= HEAD_START) {
+            hint::spin_loop();
+            now = Instant::now();
+        }
         while let Some(&Reverse((at, number))) = self.agenda.peek().filter(|next| next.0.0 <= now) {
             self.agenda.pop();
             let Some(entry) = self.connections.get_mut(&number) else { continue };
@@ -125,12 +135,22 @@ impl Engine {
         }
     }
 
+    /// The first time on the agenda.
+    fn next(&self) -> Option<Instant> {
+        self.agenda.peek().map(|Reverse((at, _))| *at)
+    }
+
     /// Sets the timer to what is next on the agenda.
     fn arm(&mut self) -> io::Result<()> {
-        let next = self.agenda.peek().map(|Reverse((at, _))| *at);
-        let Some(at) = next.into_iter().chain(self.accept_again).min() else { return Ok(()) };
+        let Some(at) = self.next().into_iter().chain(self.accept_again).min() else {
+            return Ok(());
+        };
+        let mut left = at.saturating_duration_since(Instant::now());
+        if left > DEEP_SLEEP {
+            left -= HEAD_START;
+        }
         // Zero would disarm it.
-        let left = at.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
+        let left = left.max(Duration::from_nanos(1));
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         let value = Timespec::try_from(left).map_err(|_| ErrorKind::InvalidInput)?;
         let once = Itimerspec { it_interval: zero, it_value: value };
