@@ -33,7 +33,17 @@
 //!   after the client began to connect, as there is no other way to tell a client that has been accepted.
 //!
 //! Not modelled: losses, hence no window that shrinks; acknowledgements that take bandwidth or are delayed; a window that starts
-//! again after a pause; Nagle's algorithm; TCP's own handshake in bandwidth.
+//! again after a pause; Nagle's algorithm; TCP's own handshake in bandwidth. What it takes to reach the server itself comes on top, so it
+//! should be on loopback, too.
+//!
+//! # How accurate it is
+//!
+//! Nothing arrives before its time, and what was late does not make later segments of a flight late. On a virtual machine with two
+//! processors, busy with other work (`cargo run --release -p shaper --example accuracy`; low quartiles of several runs): a round trip
+//! of 20 ms took 0.12 to 0.19 ms more, of which 0.03 to 0.08 are what loopback and waking both programs take without the link; connecting
+//! and a round trip 0.27 to 0.6 ms more than 40; 290 kB at 10 Mbit/s 0.28 to 0.31 ms more than 250.3. One time in a hundred it was 2
+//! to 10 ms, when other programs had the processors: low quartiles and medians can be trusted, high percentiles only on an idle
+//! machine. The link's thread takes about 0.16 ms of processor time a round trip.
 
 #![forbid(unsafe_code)]
 

@@ -68,8 +68,8 @@ fn reset(stream: TcpStream) {
 /// Takes at least `expected`, and in one of some attempts at most `slack` more.
 #[track_caller]
 fn takes(expected: Duration, slack: Duration, mut what: impl FnMut() -> Duration) {
-    let mut times = Vec::new();
-    for _ in 0..8 {
+    let (start, mut times) = (Instant::now(), Vec::new());
+    while start.elapsed() < PATIENCE {
         let time = what();
         assert!(time >= expected, "{time:?} are less than {expected:?}");
         if time <= expected + slack {
@@ -287,21 +287,54 @@ fn a_reset_by_the_client_reaches_the_server_after_what_was_sent() {
 #[test]
 fn a_client_that_has_gone_is_told_to_a_server_that_goes_on() {
     let (address, served) = once(|mut stream| {
-        let start = Instant::now();
-        // Nothing more comes, but that is no reason to stop.
+        // Nothing more comes, but that is no reason to stop; what nobody takes is.
         stream.read_to_end(&mut Vec::new()).unwrap();
-        while start.elapsed() < PATIENCE {
-            if let Err(error) = stream.write_all(&[0; 1000]) {
-                return Some(error.kind());
-            }
-            thread::sleep(milliseconds(1.0));
-        }
-        None
+        stream.write_all(b"!").unwrap();
+        thread::sleep(milliseconds(300.0));
+        stream.write_all(b"!").unwrap_err().kind()
     });
     let shaper = Shaper::start(link(10, None), address).unwrap();
     drop(connect(&shaper));
     let told = served.join().unwrap();
-    assert!(matches!(told, Some(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)), "{told:?}");
+    assert!(matches!(told, ErrorKind::ConnectionReset | ErrorKind::BrokenPipe), "{told:?}");
+}
+
+#[test]
+fn a_reset_does_not_wait_for_what_the_receiver_does_not_take() {
+    let (address, served) = once(|mut stream| {
+        let start = Instant::now();
+        // Looks for errors alone.
+        while start.elapsed() < PATIENCE {
+            if let Some(error) = stream.take_error().unwrap() {
+                return Some(error.kind());
+            }
+            thread::sleep(milliseconds(1.0));
+        }
+        stream.read(&mut [0]).err().map(|error| error.kind())
+    });
+    let shaper = Shaper::start(link(2, None), address).unwrap();
+    let client = connect(&shaper);
+    client.set_nonblocking(true).unwrap();
+    let (start, piece) = (Instant::now(), vec![0; 64 << 10]);
+    while start.elapsed() < milliseconds(300.0) {
+        if (&client).write(&piece).is_err() {
+            thread::sleep(milliseconds(1.0));
+        }
+    }
+    let start = Instant::now();
+    reset(client);
+    assert_eq!(served.join().unwrap(), Some(ErrorKind::ConnectionReset));
+    assert!(start.elapsed() < PATIENCE / 2);
+}
+
+/// A client's connection ends by a reset, a round trip after it began.
+fn is_refused(shaper: &Shaper) {
+    takes(shaper.link().round_trip, milliseconds(8.0), || {
+        let start = Instant::now();
+        let error = connect(shaper).read(&mut [0]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        start.elapsed()
+    });
 }
 
 #[test]
@@ -316,13 +349,14 @@ fn a_server_that_refuses_is_a_reset() {
     rustix::net::bind(&nobody, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let address = SocketAddr::try_from(rustix::net::getsockname(&nobody).unwrap()).unwrap();
     let shaper = Shaper::start(link(20, None), address).unwrap();
-    takes(milliseconds(20.0), milliseconds(8.0), || {
-        let start = Instant::now();
-        let mut client = connect(&shaper);
-        let error = client.read(&mut [0]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-        start.elapsed()
-    });
+    is_refused(&shaper);
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_a_reset() {
+    // No address of one host, so that no network says otherwise.
+    let everybody = SocketAddr::from(([255, 255, 255, 255], 9));
+    is_refused(&Shaper::start(link(20, None), everybody).unwrap());
 }
 
 #[test]
