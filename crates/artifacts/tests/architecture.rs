@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate's level: it may only use crates of lower levels.
-const LEVELS: [(&str, u8); 24] = [
+const LEVELS: [(&str, u8); 25] = [
     ("artifacts", 0),
     ("cli", 1),
     ("constant-time", 5),
@@ -20,6 +20,7 @@ const LEVELS: [(&str, u8); 24] = [
     ("random", 2),
     ("reference", 1),
     ("measure", 2),
+    ("scenery", 3),
     ("shaper", 1),
     ("sntrup", 2),
     ("stage", 2),

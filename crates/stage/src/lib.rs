@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod proc;
+pub mod processor;
 
 use std::fs::{self, File};
 use std::io;
@@ -354,18 +355,23 @@ pub fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> Option<T> {
 /// # Errors
 /// There are none.
 pub fn free_ports<const N: usize>() -> Result<[u16; N], Failure> {
-    let find = || -> io::Result<[u16; N]> {
-        let mut ports = [0; N];
-        // Held until all are found, so that they differ.
-        let mut listeners = Vec::new();
-        for port in &mut ports {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-            *port = listener.local_addr()?.port();
-            listeners.push(listener);
-        }
-        Ok(ports)
-    };
-    find().map_err(Failure::about("a free port on 127.0.0.1"))
+    let mut ports = [0; N];
+    ports.copy_from_slice(&free_port_list(N)?);
+    Ok(ports)
+}
+
+/// As [`free_ports`], so many.
+///
+/// # Errors
+/// There are not so many.
+pub fn free_port_list(count: usize) -> Result<Vec<u16>, Failure> {
+    let bind = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    // Held until all are found, so that they differ.
+    let listeners: io::Result<Vec<_>> = (0..count).map(bind).collect();
+    let port = |listener: &TcpListener| Ok(listener.local_addr()?.port());
+    listeners
+        .and_then(|listeners| listeners.iter().map(port).collect())
+        .map_err(Failure::about("a free port on 127.0.0.1"))
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ use clap::Args;
 use openssl_runtime::{SslContext, TlsStream, TlsVersion};
 
 use cli::{Failure, Outcome};
-use stage::Stage;
+use stage::{Stage, processor};
 
 use super::plan::{self, CertificateFiles, Contestant, Found, Samples, Visit};
-use super::{processor, role};
+use super::role;
 use crate::groups;
 
 /// The client of `ceiling`

@@ -3,7 +3,6 @@
 mod client;
 mod nginx;
 mod plan;
-mod processor;
 mod report;
 mod server;
 
@@ -18,7 +17,7 @@ use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext};
 use serde::Serialize;
 
 use cli::{Failure, Outcome};
-use stage::Stage;
+use stage::{Stage, processor};
 
 use plan::{CertificateFiles, Contestant, Listener, Plan, Visit};
 use report::Report;

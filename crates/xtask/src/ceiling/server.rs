@@ -9,10 +9,10 @@ use clap::Args;
 use openssl_runtime::{Certificate, SslContext, TlsStream};
 
 use cli::{Failure, Outcome};
-use stage::Stage;
+use stage::{Stage, processor};
 
 use super::plan::{self, Listener, Plan, Ready};
-use super::{Answering, ServerKind, processor, role};
+use super::{Answering, ServerKind, role};
 
 /// The server of `ceiling`
 #[derive(Args, Debug)]

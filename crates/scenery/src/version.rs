@@ -1,0 +1,67 @@
+//! What programs tell of themselves.
+
+use crate::{Set, Started};
+
+/// The versions of a program and of its OpenSSL.
+pub(crate) struct Version {
+    /// `nginx 1.22.1`.
+    pub(crate) name: String,
+    /// The one it runs with, not the one it was built with: `3.0.22`; empty if it tells of none.
+    pub(crate) openssl: String,
+}
+
+/// Asks a program of this Debian package: `mark` comes before its version. Fails with what is to be told if it is not installed.
+pub(crate) fn ask(
+    set: &Set,
+    program: &str,
+    package: &str,
+    argument: &str,
+    mark: &str,
+) -> Result<Version, Started> {
+    let mut command = set.stage.stock(program);
+    let Ok(said) = command.arg(argument).output() else {
+        return Err(Started::Absent(format!(
+            "{program}, which is not installed (apt-get install {package})"
+        )));
+    };
+    // Some tell it as an error.
+    let text = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
+    let version = text.split_once(mark).and_then(|(_, rest)| rest.split_whitespace().next());
+    let name = [program, version.unwrap_or_default()].join(" ").trim_end().to_owned();
+    Ok(Version { name, openssl: openssl_in(&text) })
+}
+
+/// The last version of OpenSSL that a text names: before it comes the one that the program was built with.
+fn openssl_in(text: &str) -> String {
+    let version = |rest: &str| {
+        let word: String = rest
+            .trim_start_matches(|c: char| !c.is_ascii_digit() && c != '\n')
+            .chars()
+            .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+'))
+            .collect();
+        (word.matches('.').count() >= 2).then_some(word)
+    };
+    text.match_indices("OpenSSL")
+        .filter_map(|(place, mark)| version(&text[place + mark.len()..]))
+        .last()
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_openssl_that_runs_is_found() {
+        for text in [
+            "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.9 30 May 2023 (running with OpenSSL 3.0.22 25 Aug 2026)\nTLS SNI",
+            "Compiled with OpenSSL 3.0.9 30 May 2023\nRunning  with OpenSSL 3.0.22 25 Aug 2026\nThreading:PTHREAD",
+            "Linked libs: libevent 2.1.12-stable (it uses epoll), OpenSSL 3.0.22 25 Aug 2026\nLinked modules: dns64",
+            "Built with OpenSSL version : OpenSSL 3.0.9 30 May 2023\nRunning on OpenSSL version : OpenSSL 3.0.22 25 Aug 2026\n\
+             OpenSSL library supports SNI : yes\nOpenSSL library supports : TLSv1.0 TLSv1.1\nBuilt with Lua version : Lua 5.3.6",
+        ] {
+            assert_eq!(openssl_in(text), "3.0.22", "{text}");
+        }
+        assert_eq!(openssl_in("no such thing 1.2.3"), "");
+    }
+}
