@@ -22,13 +22,22 @@ impl Interrupt {
         Ok(Self(stop))
     }
 
+    /// By a flag that somebody else sets.
+    pub(crate) fn by(stop: Arc<AtomicBool>) -> Self {
+        Self(stop)
+    }
+
+    pub(crate) fn is_pending(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn flag(&self) -> &AtomicBool {
         &self.0
     }
 
     /// Once everything is told: ends this process as the signal would have without us, if there was one.
     pub(crate) fn end(&self) -> Result<(), Failure> {
-        if self.0.load(Ordering::Relaxed) {
+        if self.is_pending() {
             eprintln!("fastkex: incomplete: interrupted");
             emulate_default_handler(SIGINT).map_err(Failure::about("signals"))?;
         }

@@ -9,10 +9,12 @@ mod interrupt;
 mod json;
 mod kat;
 mod leak;
+mod link;
 mod measuring;
 mod module;
 mod plot;
 mod run;
+mod scene;
 mod sets;
 mod speed;
 mod stats;
@@ -40,6 +42,9 @@ enum Command {
     Leak(leak::Leak),
     Stats(stats::Stats),
     Time(time::Time),
+    Scene(scene::Scene),
+    #[command(hide = true, name = scenery::minimal::ROLE)]
+    MinimalServer(scene::MinimalServer),
 }
 
 fn main() -> ExitCode {
@@ -52,5 +57,7 @@ fn main() -> ExitCode {
         Command::Leak(leak) => leak.run(),
         Command::Stats(stats) => stats.run(),
         Command::Time(time) => time.run(),
+        Command::Scene(scene) => scene.run(),
+        Command::MinimalServer(server) => server.run(),
     })
 }

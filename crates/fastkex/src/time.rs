@@ -14,6 +14,7 @@ use timer::{
 };
 
 use crate::interrupt::Interrupt;
+use crate::link::LinkArguments;
 use crate::module;
 use cli::{Failure, Outcome};
 use contest::{Contest, Output};
@@ -128,6 +129,8 @@ struct ClientArguments {
     /// Seconds for which a server may say nothing
     #[arg(long, value_name = "SECONDS", value_parser = crate::measuring::seconds, default_value = "5")]
     timeout: Duration,
+    #[command(flatten)]
+    link: LinkArguments,
     /// Write all samples to this file, too, for 'fastkex plot' and 'fastkex report'
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -170,7 +173,7 @@ pub(crate) fn requests(text: &str) -> Result<usize, String> {
     between(text, 1, 100_000)
 }
 
-fn parallel(text: &str) -> Result<usize, String> {
+pub(crate) fn parallel(text: &str) -> Result<usize, String> {
     between(text, 1, MOST_PARALLEL)
 }
 
@@ -197,7 +200,8 @@ impl Tls {
             return Err(Failure::new("--self-check without HOST:PORT is not there yet"));
         };
         let interrupt = Interrupt::heed()?;
-        let target = Target::find(server, self.client.timeout)?;
+        let (target, _link) =
+            self.client.link.before(Target::find(server, self.client.timeout)?)?;
         let client = self.client.load()?;
         let trips = self.client.trips(&client, &target, &|| Ok((None, Handshake)))?;
         if self.self_check {
@@ -213,7 +217,8 @@ impl Dot {
         let query = || Ok((None, DnsQuery::new(&self.name, &self.record_type)?));
         query()?;
         let interrupt = Interrupt::heed()?;
-        let target = Target::find(&self.server, self.client.timeout)?;
+        let (target, _link) =
+            self.client.link.before(Target::find(&self.server, self.client.timeout)?)?;
         let client = self.client.load()?;
         let trips = self.client.trips(&client, &target, &query)?;
         let contest = self.client.contest(What::Dot, &target, &client, interrupt);
@@ -229,6 +234,7 @@ impl Http {
         let page = Page::parse(&self.url)?;
         let interrupt = Interrupt::heed()?;
         let target = Target::at(&page.host, page.port, self.client.timeout)?;
+        let (target, _link) = self.client.link.before(target)?;
         let client = self.client.load()?;
         let mut trips = Vec::new();
         for &count in &self.requests {
@@ -324,6 +330,7 @@ impl ClientArguments {
             client: client.name(),
             scene: None,
             interrupt,
+            ends_here: true,
             output: Output { json: self.json.clone() },
         }
     }

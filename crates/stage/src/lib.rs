@@ -12,6 +12,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -63,6 +64,19 @@ pub struct Finished {
 /// All stages, for signals to clear.
 static STAGES: Mutex<Vec<Weak<Mutex<Props>>>> = Mutex::new(Vec::new());
 
+/// Set by the first SIGINT, where somebody wants to know of it before all is over.
+static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// A flag for the first SIGINT, which then ends nothing: who asked for it tells what it has, and ends. A second one is as without this.
+///
+/// # Errors
+/// The system takes no handler.
+pub fn interrupts() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = INTERRUPTED.get_or_init(Arc::default).clone();
+    heed_signals()?;
+    Ok(flag)
+}
+
 /// Sees to it that SIGINT, SIGTERM and SIGHUP clear all stages before they end this process.
 fn heed_signals() -> Result<(), Failure> {
     static OUTCOME: OnceLock<Result<(), String>> = OnceLock::new();
@@ -71,6 +85,11 @@ fn heed_signals() -> Result<(), Failure> {
             Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| error.to_string())?;
         thread::spawn(move || {
             for signal in signals.forever() {
+                if signal == SIGINT
+                    && INTERRUPTED.get().is_some_and(|flag| !flag.swap(true, Ordering::Relaxed))
+                {
+                    continue;
+                }
                 // Held to the end, so that nothing new is started.
                 let all = lock(&STAGES);
                 let stages: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();

@@ -1,7 +1,6 @@
 //! A run: measured, shown, and written.
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use timer::results::{Plan, Run, Scene, What};
@@ -19,6 +18,8 @@ pub(crate) struct Contest {
     pub(crate) client: String,
     pub(crate) scene: Option<Scene>,
     pub(crate) interrupt: Interrupt,
+    /// Whether an interrupt ends the program once all is told; else who made the contest sees to it.
+    pub(crate) ends_here: bool,
     pub(crate) output: Output,
 }
 
@@ -95,7 +96,7 @@ impl Contest {
         if let Some(failure) = gave_up {
             return Err(Failure::new(format!("incomplete: {failure}")));
         }
-        if self.interrupt.flag().load(Ordering::Relaxed) {
+        if self.ends_here {
             self.interrupt.end()?;
         }
         Ok(found.complete && found.failures() == 0)
