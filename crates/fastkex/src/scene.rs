@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use measure::Machine;
 use openssl_runtime::KeyType;
 use scenery::{DNS_NAME, Listening, Offer, SERVER_NAME, Set, Started};
 use shaper::Shaper;
@@ -260,6 +261,7 @@ fn present(started: Started) -> Option<Vec<Listening>> {
 struct Setting<'a> {
     arguments: &'a SettingArguments,
     interrupt: Interrupt,
+    machine: Machine,
     client: Client,
     trust: Trust,
     set: Set,
@@ -281,6 +283,7 @@ impl<'a> Setting<'a> {
         let libraries = libraries(arguments.libssl.as_deref())?;
         let module = module::find(arguments.module.as_deref(), &libraries)?;
         let client = Client::new(&libraries, std::slice::from_ref(&module))?;
+        let machine = measure::machine();
         let processors = match processor::allowed()[..] {
             [first, .., last] => [Some(first), Some(last)],
             _ => [None, None],
@@ -302,7 +305,7 @@ impl<'a> Setting<'a> {
         let offers = offers.collect();
         processor::stay_on(processors[0])?;
         let (trust, interrupt) = (Trust::Pem(text), interrupt.clone());
-        Ok(Self { arguments, interrupt, client, trust, set, labels, offers, processors })
+        Ok(Self { arguments, interrupt, machine, client, trust, set, labels, offers, processors })
     }
 
     /// The folder of the client's OpenSSL, if it is not the system's.
@@ -388,6 +391,7 @@ impl<'a> Stand<'a> {
                 link: self.setting.arguments.link.name(),
             }),
             interrupt: self.setting.interrupt.clone(),
+            machine: self.setting.machine.clone(),
             ends_here: false,
             output: Output { json: self.setting.arguments.output.as_deref().map(json) },
         })

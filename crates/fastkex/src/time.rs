@@ -2,6 +2,7 @@
 
 pub(crate) mod contest;
 mod report;
+mod self_check;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,8 +10,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use timer::results::{Plan, What};
 use timer::{
-    Client, DnsQuery, Errand, Handshake, HttpRequests, Page, Search, Target, Trip, Trust,
-    libraries, own_time,
+    Client, DnsQuery, Errand, Handshake, HttpRequests, Page, Search, Target, Trip, Trust, libraries,
 };
 
 use crate::interrupt::Interrupt;
@@ -197,7 +197,12 @@ impl Time {
 impl Tls {
     fn run(&self) -> Outcome {
         let Some(server) = &self.server else {
-            return Err(Failure::new("--self-check without HOST:PORT is not there yet"));
+            let libraries = libraries(self.client.libssl.as_deref())?;
+            return self_check::alone(
+                &libraries,
+                self.client.module.as_deref(),
+                &self.sizes.plan(),
+            );
         };
         let interrupt = Interrupt::heed()?;
         let (target, _link) =
@@ -205,7 +210,7 @@ impl Tls {
         let client = self.client.load()?;
         let trips = self.client.trips(&client, &target, &|| Ok((None, Handshake)))?;
         if self.self_check {
-            return self_check(&trips, self.sizes.plan());
+            return self_check::with(&trips, &self.sizes.plan());
         }
         let contest = self.client.contest(What::Tls, &target, &client, interrupt);
         contest.run(&trips, &self.sizes.plan())
@@ -330,30 +335,9 @@ impl ClientArguments {
             client: client.name(),
             scene: None,
             interrupt,
+            machine: measure::machine(),
             ends_here: true,
             output: Output { json: self.json.clone() },
         }
     }
-}
-
-/// Says what part of a connection is this tool's own; all is well below 3 %.
-fn self_check<E: Errand>(trips: &[Trip<E>], plan: Plan) -> Outcome {
-    const MOST: f64 = 0.03;
-    let mut is_little = true;
-    for trip in trips {
-        let _ = own_time(trip, plan.warm_up)?;
-        let time = own_time(trip, plan.connections)?;
-        let part = time.own() / time.all;
-        println!(
-            "{}: {:.1} \u{b5}s a connection, of which libssl and libcrypto {:.1}, the kernel and the server {:.1}, this tool {:.1} ({})",
-            trip.contestant.label,
-            time.all,
-            time.libssl,
-            time.kernel,
-            time.own(),
-            measure::percent(part)
-        );
-        is_little &= part < MOST;
-    }
-    Ok(is_little)
 }

@@ -434,3 +434,13 @@ fn the_tools_own_time_is_told() {
     assert!((100.0 * own / all - percent).abs() < 0.1, "{text}");
     assert_eq!(output.status.code(), Some(i32::from(percent >= 3.0)));
 }
+
+#[test]
+fn the_tool_has_a_server_of_its_own_for_that() {
+    let Some(setting) = Setting::new() else { return };
+    let arguments = ["time", "tls", "--self-check", "--connections", "20", "--warm-up", "2"];
+    let output = setting.tool.output(&arguments);
+    let text = stdout(&output);
+    assert!(text.contains(" \u{b5}s a connection, of which libssl"), "{text}{}", stderr(&output));
+    assert_eq!(text.lines().count(), 1, "{text}");
+}

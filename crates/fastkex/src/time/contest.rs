@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use measure::Machine;
 use timer::results::{Plan, Run, Scene, What};
 use timer::{Errand, Search, Trip, Watch, run, search};
 
 use super::report;
 use crate::interrupt::Interrupt;
-use crate::json;
 use cli::{Failure, Outcome};
 
 /// What is said about a run beside what it finds.
@@ -17,6 +17,8 @@ pub(crate) struct Contest {
     pub(crate) target: String,
     pub(crate) client: String,
     pub(crate) scene: Option<Scene>,
+    /// As it was before this process was confined to a processor.
+    pub(crate) machine: Machine,
     pub(crate) interrupt: Interrupt,
     /// Whether an interrupt ends the program once all is told; else who made the contest sees to it.
     pub(crate) ends_here: bool,
@@ -77,7 +79,7 @@ impl Contest {
             target: self.target.clone(),
             client: self.client.clone(),
             scene: self.scene.clone(),
-            machine: measure::machine(),
+            machine: self.machine.clone(),
             load: measure::load(),
             plan,
             complete: false,
@@ -90,7 +92,8 @@ impl Contest {
     fn publish(&self, found: &Run, gave_up: Option<Failure>) -> Outcome {
         println!("{}", report::text(found));
         if let Some(file) = &self.output.json {
-            let text = json::text(found)? + "\n";
+            // Without spaces: there is a number for each connection.
+            let text = serde_json::to_string(found).map_err(Failure::new)? + "\n";
             std::fs::write(file, text).map_err(Failure::about(file.display()))?;
         }
         if let Some(failure) = gave_up {
