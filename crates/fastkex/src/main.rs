@@ -13,6 +13,7 @@ mod link;
 mod measuring;
 mod module;
 mod plot;
+mod report;
 mod run;
 mod scene;
 mod sets;
@@ -39,6 +40,7 @@ enum Command {
     Kat(kat::Kat),
     Speed(speed::Speed),
     Plot(plot::Plot),
+    Report(report::Report),
     Leak(leak::Leak),
     Stats(stats::Stats),
     Time(time::Time),
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Kat(kat) => kat.run(),
         Command::Speed(speed) => speed.run(),
         Command::Plot(plot) => plot.run(),
+        Command::Report(report) => report.run(),
         Command::Leak(leak) => leak.run(),
         Command::Stats(stats) => stats.run(),
         Command::Time(time) => time.run(),

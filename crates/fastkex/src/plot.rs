@@ -1,281 +1,126 @@
-//! `fastkex plot`: what batches of keys cost, by their size, as a table and as a figure (OpenSSLNTRU, table 3 and figure 2).
+//! `fastkex plot`: figures of what timers and measurements have left.
 
-mod figure;
+mod batches;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use clap::Args;
-use indicatif::ProgressBar;
-use measure::{Align, Machine, Measurement, Options, Table};
-use serde::{Deserialize, Serialize};
-use sntrup::{Backend, Error, KeyPair, ParameterSet};
-
-use crate::heap;
-use crate::json;
-use crate::measuring::{
-    self, backends, core_cycles, measure_fallible, progress_bar, random, warn_of_noise,
-};
-use crate::sets::{self, ForSet, for_set};
+use clap::{Args, Subcommand, ValueEnum};
 use cli::{Failure, Outcome};
+use figures::Recorded;
 
-/// Measure key generation by the size of the batch, and draw it
+/// Draw what --json of 'time', 'scene' or 'plot batches' wrote
 ///
-/// Prints a table and writes a figure of three panels: the latency of a batch, the cost of a key in it, and the memory it takes.
+/// Draws whatever the files hold: cumulative distributions of connections per second and of the time of a connection, latency by number of
+/// requests, peaks, batch sizes. Beside the figures, NAME.json and NAME*.csv hold what they were made of. A file called 'batches' is
+/// './batches'.
 #[derive(Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
 pub(crate) struct Plot {
-    /// The figure, an SVG file
-    #[arg(long, value_name = "FILE", default_value = "fastkex-plot.svg")]
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Files that --json wrote
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// What the names of all files that are written begin with
+    #[arg(long, value_name = "NAME", default_value = "fastkex-plot")]
     output: PathBuf,
-    /// Write what was measured to this file, too
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Draw what an earlier --json wrote, and measure nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "algorithm", "backend", "batches", "seconds"])]
-    from: Option<PathBuf>,
-    /// Parameter sets, apart by commas
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sets::parser(), default_value = "all")]
-    algorithm: Vec<String>,
-    /// Instruction sets, apart by commas: portable, avx2, avx512 [default: the best that this machine has]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
-    backend: Vec<Backend>,
-    /// Sizes of batches: the powers of two from one to another
-    #[arg(long, value_name = "FROM..TO", value_parser = Batches::parse, default_value = "1..1024")]
-    batches: Batches,
-    /// Seconds for the time of each batch size
-    #[arg(long, value_name = "SECONDS", value_parser = measuring::seconds, default_value = "0.2")]
-    seconds: Duration,
+    /// Kinds of figures, apart by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "svg,png")]
+    format: Vec<Format>,
 }
 
-/// Powers of two.
-#[derive(Clone, Copy, Debug)]
-struct Batches {
-    from: usize,
-    to: usize,
+#[derive(Subcommand, Debug)]
+enum Command {
+    Batches(batches::Measure),
 }
 
-impl Batches {
-    fn parse(text: &str) -> Result<Self, String> {
-        let size = |text: &str| text.parse::<usize>().ok().filter(|size| size.is_power_of_two());
-        let ends = text.split_once("..").and_then(|(from, to)| Some((size(from)?, size(to)?)));
-        match ends {
-            Some((from, to)) if from <= to && to <= measuring::MAX_BATCH => {
-                Ok(Batches { from, to })
-            }
-            _ => Err(format!(
-                "expected two powers of two, such as 1..1024, up to {}",
-                measuring::MAX_BATCH
-            )),
-        }
-    }
-
-    fn sizes(self) -> impl Iterator<Item = usize> {
-        std::iter::successors(Some(self.from), |size| Some(2 * size))
-            .take_while(move |&size| size <= self.to)
-    }
-}
-
-/// All that is measured, and what `--json` writes.
-#[derive(Serialize, Deserialize)]
-struct Report {
-    machine: Machine,
-    method: String,
-    memory_method: String,
-    points: Vec<Point>,
-}
-
-const MEMORY_METHOD: &str = "heap is the most that a counting allocator saw allocated at once; stack is what was touched of a fresh \
-     thread's stack, in pages, by the kernel's page map; both of one batch, the keys included";
-
-/// A batch size of a parameter set on a backend.
-#[derive(Serialize, Deserialize)]
-struct Point {
-    algorithm: String,
-    backend: String,
-    batch: usize,
-    /// Of one key.
-    #[serde(flatten)]
-    per_key: Measurement,
-    /// Bytes of all encoded public and secret keys.
-    keys_bytes: usize,
-    heap_bytes: usize,
-    /// `None` if the system does not tell.
-    stack_bytes: Option<usize>,
-}
-
-impl Point {
-    /// Core cycles until the first key can be served, which is when the whole batch is there.
-    fn latency_core_cycles(&self) -> Option<f64> {
-        self.per_key.core_cycles.map(|cycles| cycles * self.batch as f64)
-    }
-
-    fn latency_nanoseconds(&self) -> f64 {
-        self.per_key.nanoseconds * self.batch as f64
-    }
-
-    fn memory_bytes(&self) -> usize {
-        self.heap_bytes + self.stack_bytes.unwrap_or(0)
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Svg,
+    Png,
 }
 
 impl Plot {
     pub(crate) fn run(&self) -> Outcome {
-        for path in [Some(&self.output), self.json.as_ref()].into_iter().flatten() {
-            check_writable(path)?;
+        if let Some(Command::Batches(measure)) = &self.command {
+            return measure.run();
         }
-        let report = match &self.from {
-            Some(path) => read(path)?,
-            None => self.measure()?,
-        };
-        let figure = figure::svg(&report).map_err(Failure::about("cannot draw"))?;
-        if let Some(path) = &self.json {
-            write(path, &(json::text(&report)? + "\n"))?;
-        }
-        write(&self.output, &figure)?;
-        print_table(&report);
-        println!("Figure: {}", self.output.display());
-        Ok(true)
-    }
-
-    fn measure(&self) -> Result<Report, Failure> {
-        let algorithms = sets::selected(&self.algorithm);
-        let backends =
-            if self.backend.is_empty() { vec![Backend::best()] } else { backends(&self.backend) };
-        let steps = algorithms.len() * backends.len() * self.batches.sizes().count();
-        let progress = progress_bar(steps, self.seconds);
-        let options = Options { time: self.seconds, ..Options::default() };
-        let mut points = Vec::with_capacity(steps);
-        for name in algorithms {
-            for &backend in &backends {
-                for batch in self.batches.sizes() {
-                    let progress = &progress;
-                    let point = for_set(name, OfSet { options, backend, batch, progress });
-                    points.push(
-                        point
-                            .ok_or_else(|| Failure::new(format!("unknown parameter set {name}")))?
-                            .map_err(Failure::about(name))?,
-                    );
-                }
+        check_base(&self.output)?;
+        let recorded = Recorded::read(&self.files)?;
+        spare(&self.files, &self.output)?;
+        let figures = recorded.figures()?;
+        let mut written = recorded.write_raw(&self.output)?;
+        for figure in &figures {
+            let path = |ending: &str| {
+                let mut path = self.output.clone().into_os_string();
+                path.push(format!("-{}.{ending}", figure.name));
+                PathBuf::from(path)
+            };
+            if self.format.contains(&Format::Svg) {
+                write(&path("svg"), figure.svg.as_bytes())?;
+                written.push(path("svg"));
+            }
+            if self.format.contains(&Format::Png) {
+                let png = figures::png(&figure.svg).map_err(Failure::about("cannot draw"))?;
+                write(&path("png"), &png)?;
+                written.push(path("png"));
             }
         }
-        progress.finish_and_clear();
-        let (method, memory_method) = (measure::METHOD.into(), MEMORY_METHOD.into());
-        Ok(Report { machine: measure::machine(), method, memory_method, points })
-    }
-}
-
-struct OfSet<'a> {
-    options: Options,
-    backend: Backend,
-    batch: usize,
-    progress: &'a ProgressBar,
-}
-
-impl ForSet for OfSet<'_> {
-    type Output = Result<Point, Error>;
-
-    fn run<P: ParameterSet>(self) -> Result<Point, Error> {
-        let OfSet { options, backend, batch, progress } = self;
-        progress.set_message(format!("{} {} {batch}", P::NAME, backend.name()));
-        let generate = || KeyPair::<P>::generate_batch(backend, batch, &mut random());
-        let per_key = measure_fallible(&options, batch, generate)?;
-        // The heap is counted where the stack is measured; where that is not possible, here.
-        let in_thread = measure::stack_high_water(|| heap::high_water(generate));
-        let ((keys, heap_bytes), stack_bytes) = match in_thread {
-            Ok((result, stack_bytes)) => (result, Some(stack_bytes)),
-            Err(_) => (heap::high_water(generate), None),
-        };
-        keys?;
-        progress.inc(1);
-        Ok(Point {
-            algorithm: P::NAME.into(),
-            backend: backend.name().into(),
-            batch,
-            per_key,
-            keys_bytes: batch * (P::PUBLIC_KEY_BYTES + P::SECRET_KEY_BYTES),
-            heap_bytes,
-            stack_bytes,
-        })
+        for path in written {
+            println!("{}", path.display());
+        }
+        if figures.is_empty() {
+            println!("No figure: no connection succeeded.");
+        }
+        Ok(!figures.is_empty())
     }
 }
 
 /// Finds out before anything is measured what would keep a file from being written after it.
 fn check_writable(path: &Path) -> Result<(), Failure> {
+    if path.is_dir() {
+        let problem = "is a folder: expected the name of a file";
+        return Err(Failure::new(format!("{}: {problem}", path.display())));
+    }
+    check_folder(path)
+}
+
+/// The same for the beginning of names.
+pub(crate) fn check_base(path: &Path) -> Result<(), Failure> {
+    if path.file_name().is_none() || path.as_os_str().to_string_lossy().ends_with('/') {
+        let problem = "expected what the names of files begin with, such as figures/run";
+        return Err(Failure::new(format!("{}: {problem}", path.display())));
+    }
+    check_folder(path)
+}
+
+fn check_folder(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let problem = if path.is_dir() {
-        "is a folder: expected the name of a file"
-    } else if folder.is_some_and(|folder| !folder.is_dir()) {
-        "its folder does not exist"
-    } else {
-        return Ok(());
-    };
-    Err(Failure::new(format!("{}: {problem}", path.display())))
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(Failure::new(format!("{}: its folder does not exist", path.display())));
+    }
+    Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(Failure::about(path.display()))
+/// Refuses to write raw data over the files that it comes from.
+pub(crate) fn spare(files: &[PathBuf], base: &Path) -> Result<(), Failure> {
+    let mut json = base.as_os_str().to_owned();
+    json.push(".json");
+    let Ok(json) = fs::canonicalize(json) else { return Ok(()) };
+    match files.iter().find(|file| fs::canonicalize(file).is_ok_and(|file| file == json)) {
+        Some(file) => Err(Failure::new(format!(
+            "{}: would be written over: give another --output",
+            file.display()
+        ))),
+        None => Ok(()),
+    }
 }
 
-fn read(path: &Path) -> Result<Report, Failure> {
-    let name = path.display();
-    let text = fs::read_to_string(path).map_err(Failure::about(path.display()))?;
-    let report: Report = serde_json::from_str(&text).map_err(|error| {
-        Failure::new(format!("{name}: not what 'fastkex plot --json' writes: {error}"))
-    })?;
-    if report.points.is_empty() {
-        return Err(Failure::new(format!("{name}: holds no measurements")));
-    }
-    let positive = |point: &Point| {
-        let Measurement { core_cycles, nanoseconds, .. } = point.per_key;
-        let times = [Some(nanoseconds), core_cycles];
-        times.into_iter().flatten().all(|time| time > 0.0)
-            && point.batch > 0
-            && point.heap_bytes > 0
-    };
-    if !report.points.iter().all(positive) {
-        return Err(Failure::new(format!("{name}: holds numbers that are not positive")));
-    }
-    Ok(report)
-}
-
-fn print_table(report: &Report) {
-    use Align::{Left, Right};
-    let mut table = Table::new(&[
-        ("algorithm", Left),
-        ("backend", Left),
-        ("batch", Right),
-        ("cycles per key", Right),
-        ("time per key", Right),
-        ("latency, cycles", Right),
-        ("latency", Right),
-        ("keys", Right),
-        ("heap", Right),
-        ("stack", Right),
-        ("spread", Right),
-    ]);
-    let bytes = |number: usize| measure::bytes(number as f64);
-    for point in &report.points {
-        let Point { algorithm, backend, batch, per_key, keys_bytes, heap_bytes, stack_bytes } =
-            point;
-        table.row([
-            algorithm.clone(),
-            backend.clone(),
-            batch.to_string(),
-            core_cycles(per_key.core_cycles),
-            measure::duration(per_key.nanoseconds),
-            core_cycles(point.latency_core_cycles()),
-            measure::duration(point.latency_nanoseconds()),
-            bytes(*keys_bytes),
-            bytes(*heap_bytes),
-            stack_bytes.map_or_else(|| "-".to_owned(), bytes),
-            measure::percent(per_key.spread),
-        ]);
-    }
-    println!("{table}\n");
-    println!("Latency is the time of a whole batch: until the first of its keys can be served.");
-    println!("{}", measuring::footer(&report.method, &report.machine));
-    println!("Memory: {}.", report.memory_method);
-    let noisy = report.points.iter().filter(|point| point.per_key.is_noisy()).count();
-    warn_of_noise(noisy, report.points.len());
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes).map_err(Failure::about(path.display()))
 }

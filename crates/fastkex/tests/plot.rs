@@ -1,4 +1,4 @@
-//! `fastkex plot`: the figure, the table, and drawing again what was measured before.
+//! `fastkex plot batches`: the figure, the table, and drawing again what was measured before.
 
 mod common;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 fn plot(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fastkex"));
-    command.arg("plot").args(arguments).current_dir(folder).output().unwrap()
+    command.args(["plot", "batches"]).args(arguments).current_dir(folder).output().unwrap()
 }
 
 const BRIEFLY: [&str; 8] = [
@@ -150,7 +150,7 @@ fn what_cannot_be_drawn_is_refused() {
         refused(&["--from", "bad.json"], expected);
         refused(&["--from", "bad.json"], "bad.json");
     };
-    bad("[]".into(), "not what 'fastkex plot --json' writes");
+    bad("[]".into(), "not what --json of");
     let mut empty = report.clone();
     empty["points"] = Value::Array(Vec::new());
     bad(empty.to_string(), "holds no measurements");

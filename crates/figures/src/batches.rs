@@ -1,0 +1,215 @@
+//! What batches of keys cost, by their size (OpenSSLNTRU, table 3 and figure 2).
+
+use measure::{Machine, Measurement};
+use serde::{Deserialize, Serialize};
+
+use crate::Figure;
+use crate::axis::{Axis, binary, decimal};
+use crate::sheet::{Curve, Panel, Sheet};
+use crate::style::Style;
+
+/// All that is measured, and what `fastkex plot batches --json` writes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Batches {
+    /// Where and when.
+    pub machine: Machine,
+    /// How times were measured.
+    pub method: String,
+    /// How memory was measured.
+    pub memory_method: String,
+    /// In the order they were measured.
+    pub points: Vec<Point>,
+}
+
+/// A batch size of a parameter set on a backend.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Point {
+    /// The parameter set.
+    pub algorithm: String,
+    /// The instruction set.
+    pub backend: String,
+    /// Keys in the batch.
+    pub batch: usize,
+    /// Of one key.
+    #[serde(flatten)]
+    pub per_key: Measurement,
+    /// Bytes of all encoded public and secret keys.
+    pub keys_bytes: usize,
+    /// Bytes of the heap at most.
+    pub heap_bytes: usize,
+    /// Bytes of the stack; `None` if the system does not tell.
+    pub stack_bytes: Option<usize>,
+}
+
+impl Point {
+    /// Core cycles until the first key can be served, which is when the whole batch is there.
+    pub fn latency_core_cycles(&self) -> Option<f64> {
+        self.per_key.core_cycles.map(|cycles| cycles * self.batch as f64)
+    }
+
+    /// The same in nanoseconds.
+    pub fn latency_nanoseconds(&self) -> f64 {
+        self.per_key.nanoseconds * self.batch as f64
+    }
+
+    /// Bytes of heap and stack.
+    pub fn memory_bytes(&self) -> usize {
+        self.heap_bytes + self.stack_bytes.unwrap_or(0)
+    }
+}
+
+impl Batches {
+    /// What is wrong with it, if it cannot be drawn.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        let positive = |point: &Point| {
+            let Measurement { core_cycles, nanoseconds, .. } = point.per_key;
+            let times = [Some(nanoseconds), core_cycles];
+            times.into_iter().flatten().all(|time| time > 0.0)
+                && point.batch > 0
+                && point.heap_bytes > 0
+        };
+        if self.points.is_empty() {
+            Some("holds no measurements")
+        } else if !self.points.iter().all(positive) {
+            Some("holds numbers that are not positive")
+        } else {
+            None
+        }
+    }
+
+    /// Three panels over the size of the batch: latency, cost, memory.
+    ///
+    /// # Errors
+    /// It cannot be drawn.
+    pub fn figure(&self) -> Result<Figure, String> {
+        let (series, subtitle) = self.series();
+        let legend = series.iter().map(|series| (series.name.clone(), series.style)).collect();
+        let panels = self.quantities().map(|quantity| self.panel(&quantity, &series));
+        let sheet = Sheet {
+            title: "Batch key generation with fastkex".into(),
+            subtitle,
+            legend,
+            panels: panels.into(),
+            notes: vec![
+                format!("Measured: {}.", self.method),
+                format!("Memory: {}.", self.memory_method),
+                format!("Machine: {}.", self.machine),
+            ],
+        };
+        Figure::new("batches", &sheet)
+    }
+
+    fn panel(&self, quantity: &Quantity, series: &[Series<'_>]) -> Panel {
+        let values = self.points.iter().map(|point| (quantity.value)(point));
+        let mut sizes: Vec<f64> = self.points.iter().map(|point| point.batch as f64).collect();
+        sizes.sort_by(f64::total_cmp);
+        sizes.dedup();
+        let range = (sizes[0] / 1.2, sizes[sizes.len() - 1] * 1.2);
+        let x =
+            Axis::logarithmic("keys in a batch", sizes.iter().copied(), (2.0, &[1.0]), |size| {
+                format!("{size:.0}")
+            });
+        let curve = |series: &Series<'_>| {
+            let points = series.points.iter();
+            let points: Vec<_> =
+                points.map(|point| (point.batch as f64, (quantity.value)(point))).collect();
+            Curve { style: series.style, markers: points.clone(), points, spans: Vec::new() }
+        };
+        Panel {
+            title: quantity.title.into(),
+            x: Axis { range, ticks: sizes, ..x },
+            y: Axis::logarithmic(quantity.unit, values, quantity.ticks, quantity.label),
+            curves: series.iter().map(curve).collect(),
+            bars: Vec::new(),
+        }
+    }
+
+    /// Series in the order of their first points, and where they were measured: with the backend if there is only one.
+    fn series(&self) -> (Vec<Series<'_>>, String) {
+        let mut algorithms: Vec<&str> = Vec::new();
+        let mut backends: Vec<&str> = Vec::new();
+        for point in &self.points {
+            for (names, name) in
+                [(&mut algorithms, &*point.algorithm), (&mut backends, &*point.backend)]
+            {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        let processor = &self.machine.processor;
+        let (one, subtitle) = match backends[..] {
+            [backend] => (true, format!("{processor}, {backend}")),
+            _ => (false, processor.clone()),
+        };
+        let mut all = Vec::new();
+        for (i, algorithm) in algorithms.iter().enumerate() {
+            for (j, backend) in backends.iter().rev().enumerate() {
+                let of_series =
+                    |point: &&Point| point.algorithm == *algorithm && point.backend == *backend;
+                let mut points: Vec<_> = self.points.iter().filter(of_series).collect();
+                points.sort_by_key(|point| point.batch);
+                if !points.is_empty() {
+                    all.push(Series {
+                        name: if one {
+                            (*algorithm).into()
+                        } else {
+                            format!("{algorithm}, {backend}")
+                        },
+                        // The colour and the marker say which set it is, the dashes where it ran.
+                        style: Style::of_two(i, j, i),
+                        points,
+                    });
+                }
+            }
+        }
+        (all, subtitle)
+    }
+
+    fn quantities(&self) -> [Quantity; 3] {
+        const DECIMAL: (f64, &[f64]) = (10.0, &[1.0, 2.0, 5.0]);
+        let memory = Quantity {
+            title: "Memory while a batch is made: heap and stack",
+            unit: "bytes",
+            value: |point| point.memory_bytes() as f64,
+            ticks: (4.0, &[1.0]),
+            label: binary,
+        };
+        let quantity =
+            |title, unit, value| Quantity { title, unit, value, ticks: DECIMAL, label: decimal };
+        if self.points.iter().all(|point| point.per_key.core_cycles.is_some()) {
+            let latency = |point: &Point| point.latency_core_cycles().unwrap_or(f64::NAN);
+            let per_key = |point: &Point| point.per_key.core_cycles.unwrap_or(f64::NAN);
+            [
+                quantity("Latency: until the first key of a batch", "core cycles", latency),
+                quantity("Cost of a key in the batch", "core cycles", per_key),
+                memory,
+            ]
+        } else {
+            let latency = |point: &Point| point.latency_nanoseconds();
+            let per_key = |point: &Point| point.per_key.nanoseconds;
+            [
+                quantity("Latency: until the first key of a batch", "nanoseconds", latency),
+                quantity("Cost of a key in the batch", "nanoseconds", per_key),
+                memory,
+            ]
+        }
+    }
+}
+
+/// A parameter set on a backend.
+struct Series<'a> {
+    name: String,
+    style: Style,
+    points: Vec<&'a Point>,
+}
+
+/// What one panel shows.
+struct Quantity {
+    title: &'static str,
+    unit: &'static str,
+    value: fn(&Point) -> f64,
+    /// The base of the axis, and its ticks within.
+    ticks: (f64, &'static [f64]),
+    label: fn(f64) -> String,
+}

@@ -1,0 +1,40 @@
+//! Figures, tables of samples and a report, of what timers leave ([`timer::results::Run`]) and of what batches of keys cost.
+//!
+//! Figures are SVG by `plotters`; [`png`] renders them with a font that is built in, so that no machine needs one.
+
+#![forbid(unsafe_code)]
+
+mod axis;
+mod batches;
+mod findings;
+mod png;
+mod published;
+mod raw;
+mod recorded;
+mod report;
+mod runs;
+mod sheet;
+mod style;
+mod words;
+
+pub use batches::{Batches, Point};
+pub use png::png;
+pub use recorded::Recorded;
+pub use report::page;
+
+/// A figure.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// What it shows, in a word for the names of files: `rates`, `times`, `latency`, `peaks`, `clients`, `batches`.
+    pub name: String,
+    /// What it shows, for people.
+    pub title: String,
+    /// The text of an SVG file.
+    pub svg: String,
+}
+
+impl Figure {
+    fn new(name: &str, sheet: &sheet::Sheet) -> Result<Self, String> {
+        Ok(Figure { name: name.into(), title: sheet.title.clone(), svg: sheet.svg()? })
+    }
+}

@@ -1,0 +1,256 @@
+//! What figures were made of, for other programs: a row for each sample, for each connection, for each number of clients.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use cli::Failure;
+use csv::Writer;
+use serde::Serialize;
+use timer::results::{Run, What};
+
+use crate::{Batches, Point, Recorded};
+
+/// One of both that a file can hold.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Any<'a> {
+    Run(&'a Run),
+    Batches(&'a Batches),
+}
+
+/// What all rows of a run begin with.
+#[derive(Serialize)]
+struct Of<'a> {
+    run: usize,
+    file: &'a str,
+    what: What,
+    target: &'a str,
+    server: &'a str,
+    link: &'a str,
+    complete: bool,
+    label: &'a str,
+    group: &'a str,
+    certificate: &'a str,
+}
+
+impl<'a> Of<'a> {
+    fn new(
+        number: usize,
+        (file, run): &'a (String, Run),
+        [label, group, certificate]: [&'a str; 3],
+    ) -> Self {
+        let scene = run.scene.as_ref();
+        Of {
+            run: number,
+            file,
+            what: run.what,
+            target: &run.target,
+            server: scene.and_then(|scene| scene.servers.first()).map_or("", |server| server),
+            link: scene.and_then(|scene| scene.link.as_deref()).unwrap_or(""),
+            complete: run.complete,
+            label,
+            group,
+            certificate,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SampleRow {
+    requests: Option<usize>,
+    group_id: u16,
+    sample: usize,
+    connections: usize,
+    failures: usize,
+    seconds: f64,
+    connections_per_second: Option<f64>,
+    user_seconds: f64,
+    kernel_seconds: f64,
+    server_seconds: Option<f64>,
+}
+
+/// Without what its sample says already: there are very many.
+#[derive(Serialize)]
+struct ConnectionRow<'a> {
+    run: usize,
+    label: &'a str,
+    requests: Option<usize>,
+    sample: usize,
+    connection: usize,
+    microseconds: u32,
+}
+
+#[derive(Serialize)]
+struct StepRow {
+    clients: usize,
+    served: usize,
+    failures: usize,
+    seconds: f64,
+    per_minute: f64,
+    server_seconds: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct PointRow<'a> {
+    run: usize,
+    file: &'a str,
+    algorithm: &'a str,
+    backend: &'a str,
+    batch: usize,
+    core_cycles_per_key: Option<f64>,
+    nanoseconds_per_key: f64,
+    keys_bytes: usize,
+    heap_bytes: usize,
+    stack_bytes: Option<usize>,
+}
+
+impl Recorded {
+    /// Writes what was read as `BASE.json`, which can be read again, and as `BASE.csv` (samples), `BASE-connections.csv`,
+    /// `BASE-clients.csv` (the way to a peak) and `BASE-batches.csv`, as far as there is something in them. Returns their paths.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write_raw(&self, base: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let json = beside(base, ".json");
+        let runs = self.runs.iter().map(|(_, run)| Any::Run(run));
+        let batches = self.batches.iter().map(|(_, batches)| Any::Batches(batches));
+        let all: Vec<_> = runs.chain(batches).collect();
+        let text = serde_json::to_string(&all).map_err(Failure::about(json.display()))?;
+        std::fs::write(&json, text + "\n").map_err(Failure::about(json.display()))?;
+
+        let tables: [(&str, Fill); 4] = [
+            (".csv", Self::samples),
+            ("-connections.csv", Self::connections),
+            ("-clients.csv", Self::clients),
+            ("-batches.csv", Self::points),
+        ];
+        let mut paths = vec![json];
+        for (ending, fill) in tables {
+            let path = beside(base, ending);
+            let mut table = Table { path: &path, writer: None };
+            fill(self, &mut table)?;
+            if table.finish()? {
+                paths.push(path);
+            }
+        }
+        Ok(paths)
+    }
+
+    fn samples(&self, table: &mut Table<'_>) -> Result<(), Failure> {
+        for (run, all) in self.runs.iter().enumerate() {
+            for series in &all.1.series {
+                for (sample, of) in series.samples.iter().enumerate() {
+                    let row = SampleRow {
+                        requests: series.requests,
+                        group_id: series.group_id,
+                        sample: sample + 1,
+                        connections: of.connections,
+                        failures: of.failures,
+                        seconds: of.seconds,
+                        connections_per_second: of.rate(),
+                        user_seconds: of.user_seconds,
+                        kernel_seconds: of.kernel_seconds,
+                        server_seconds: of.server_seconds,
+                    };
+                    let names = [&*series.label, &*series.group, &*series.certificate];
+                    table.row((Of::new(run + 1, all, names), row))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn connections(&self, table: &mut Table<'_>) -> Result<(), Failure> {
+        for (run, (_, all)) in self.runs.iter().enumerate() {
+            for series in &all.series {
+                for (sample, of) in series.samples.iter().enumerate() {
+                    for (connection, &microseconds) in of.microseconds.iter().enumerate() {
+                        table.row(ConnectionRow {
+                            run: run + 1,
+                            label: &series.label,
+                            requests: series.requests,
+                            sample: sample + 1,
+                            connection: connection + 1,
+                            microseconds,
+                        })?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn clients(&self, table: &mut Table<'_>) -> Result<(), Failure> {
+        for (run, all) in self.runs.iter().enumerate() {
+            for peak in &all.1.peaks {
+                for step in &peak.steps {
+                    let row = StepRow {
+                        clients: step.clients,
+                        served: step.served,
+                        failures: step.failures,
+                        seconds: step.seconds,
+                        per_minute: step.per_minute(),
+                        server_seconds: step.server_seconds,
+                    };
+                    let names = [&*peak.label, &*peak.group, &*peak.certificate];
+                    table.row((Of::new(run + 1, all, names), row))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn points(&self, table: &mut Table<'_>) -> Result<(), Failure> {
+        for (run, (file, all)) in self.batches.iter().enumerate() {
+            for point in &all.points {
+                let Point { algorithm, backend, batch, per_key, .. } = point;
+                table.row(PointRow {
+                    run: run + 1,
+                    file,
+                    algorithm,
+                    backend,
+                    batch: *batch,
+                    core_cycles_per_key: per_key.core_cycles,
+                    nanoseconds_per_key: per_key.nanoseconds,
+                    keys_bytes: point.keys_bytes,
+                    heap_bytes: point.heap_bytes,
+                    stack_bytes: point.stack_bytes,
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+type Fill = fn(&Recorded, &mut Table<'_>) -> Result<(), Failure>;
+
+/// A file that comes into being with its first row.
+struct Table<'a> {
+    path: &'a Path,
+    writer: Option<Writer<std::fs::File>>,
+}
+
+impl Table<'_> {
+    fn row(&mut self, row: impl Serialize) -> Result<(), Failure> {
+        let about = |error| Failure::new(format!("{}: {error}", self.path.display()));
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            none => none.insert(Writer::from_path(self.path).map_err(about)?),
+        };
+        writer.serialize(row).map_err(about)
+    }
+
+    /// Whether there is a file.
+    fn finish(self) -> Result<bool, Failure> {
+        let Some(mut writer) = self.writer else { return Ok(false) };
+        writer.flush().map_err(Failure::about(self.path.display()))?;
+        Ok(true)
+    }
+}
+
+/// `BASE` with something at its end.
+fn beside(base: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(base);
+    name.push(ending);
+    name.into()
+}

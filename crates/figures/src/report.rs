@@ -1,0 +1,628 @@
+//! One page with all figures and tables, which needs nothing from elsewhere.
+
+use cli::Failure;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use measure::grouped;
+use timer::results::{Peak, Run, Series, What, quantile};
+
+use crate::findings::{self, signed};
+use crate::published::{self, Source};
+use crate::{Batches, Figure, Recorded, runs, words};
+
+const STYLE: &str = include_str!("report.css");
+
+/// The page, as HTML; `raw` are the names of the files beside it that hold what it was made of.
+///
+/// # Errors
+/// A figure cannot be drawn.
+pub fn page(recorded: &Recorded, title: &str, raw: &[String]) -> Result<String, Failure> {
+    let mut sections = Vec::new();
+    for (number, (file, run)) in recorded.runs.iter().enumerate() {
+        let figures = runs::figures(run).map_err(Failure::about("cannot draw"))?;
+        sections.push(of_run(number + 1, file, run, &figures));
+    }
+    for (number, (file, batches)) in recorded.batches.iter().enumerate() {
+        let figure = batches.figure().map_err(Failure::about("cannot draw"))?;
+        sections.push(of_batches(number + 1, file, batches, &figure));
+    }
+    let incomplete = recorded.runs.iter().filter(|(_, run)| !run.complete).count();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { (title) }
+                    p {
+                        "Numbers are medians with their quartiles, unless a column says otherwise; connections that failed are counted, and in no \
+                         other number. Rows in italics are what papers have published, from other machines: compare ratios, not rates."
+                    }
+                    @if incomplete > 0 {
+                        p.warning { (incomplete) " of " (recorded.runs.len()) " runs incomplete: ended before everything was measured." }
+                    }
+                    @if recorded.runs.len() > 1 { (overview(recorded)) }
+                    @if !raw.is_empty() {
+                        p {
+                            "What it was made of: "
+                            @for (i, name) in raw.iter().enumerate() {
+                                @if i > 0 { ", " }
+                                // A name with a colon would otherwise be taken for an address.
+                                a href={ "./" (encoded(name)) } { (name) }
+                            }
+                            "."
+                        }
+                    }
+                }
+                main { @for section in &sections { (section) } }
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+/// A name of a file as part of an address.
+fn encoded(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let mut text = String::new();
+    for byte in name.bytes() {
+        match plain(byte) {
+            true => text.push(byte.into()),
+            false => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+fn heading(run: &Run) -> String {
+    let server = run.scene.as_ref().and_then(|scene| scene.servers.first()).unwrap_or(&run.target);
+    let link = run.scene.as_ref().and_then(|scene| scene.link.as_ref());
+    let link = link.map_or(String::new(), |link| format!(", {link}"));
+    format!("{}: {server}{link}", words::what(run.what))
+}
+
+fn overview(recorded: &Recorded) -> Markup {
+    html! {
+        ol {
+            @for (i, (_, run)) in recorded.runs.iter().enumerate() {
+                li {
+                    a href={ "#run-" (i + 1) } { (heading(run)) }
+                    @if !run.complete { strong { " (incomplete)" } }
+                    @if let Some(order) = findings::order(run) {
+                        @if order.holds { "; figure 5’s order holds" } @else { "; figure 5’s order does not hold" }
+                    }
+                }
+            }
+            @for (i, (file, _)) in recorded.batches.iter().enumerate() {
+                li { a href={ "#batches-" (i + 1) } { "Batches of keys: " (file) } }
+            }
+        }
+    }
+}
+
+/// A figure as part of the page.
+fn inline(figure: &Figure) -> Markup {
+    // In HTML an svg element needs no namespace.
+    let svg = figure.svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", " role=\"img\"", 1);
+    html! {
+        figure {
+            div.drawing { (PreEscaped(svg)) }
+            figcaption { (figure.title) }
+        }
+    }
+}
+
+fn of_run(number: usize, file: &str, run: &Run, figures: &[Figure]) -> Markup {
+    let (http, plain): (Vec<_>, Vec<_>) =
+        run.series.iter().partition(|series| series.requests.is_some());
+    html! {
+        section id={ "run-" (number) } {
+            h2 { (number) ". " (heading(run)) }
+            @if !run.complete {
+                p.warning { "Incomplete: the run was ended before everything was measured." }
+            }
+            (setup(file, run))
+            (order(run))
+            @for figure in figures { (inline(figure)) }
+            @if !plain.is_empty() { (rates(run, &plain)) }
+            @if !http.is_empty() { (latency(&http)) }
+            @if !run.series.is_empty() {
+                (times(run))
+                (messages(run))
+            }
+            @if run.what != What::Tls && !run.series.is_empty() { (data(run)) }
+            @if !run.peaks.is_empty() { (peaks(run)) }
+            (failures(run))
+            (differences(run))
+        }
+    }
+}
+
+fn setup(file: &str, run: &Run) -> Markup {
+    let plan = run.plan;
+    html! {
+        dl {
+            dt { "Server" } dd {
+                @match &run.scene {
+                    Some(scene) => { (scene.servers.join(", ")) "; OpenSSL " (scene.openssl) }
+                    None => { (run.target) ", not started by the tool" }
+                }
+            }
+            dt { "Client" } dd { (run.client) }
+            dt { "Link" } dd {
+                @match &run.scene {
+                    Some(scene) => (scene.link.as_deref().unwrap_or("loopback")),
+                    None => "unknown",
+                }
+            }
+            dt { "Processors" } dd {
+                @match &run.scene {
+                    Some(scene) => { "client " (scene.processors[0]) ", server " (scene.processors[1]) },
+                    None => "not assigned",
+                }
+            }
+            dt { "Size" } dd {
+                (plan.samples) " samples of " (grouped(plan.connections as f64)) " connections, in turn; "
+                (plan.concurrency) " at a time; before each sample " (plan.warm_up) " that are not counted"
+            }
+            dt { "Load" } dd {
+                @match run.load {
+                    Some(load) => { (format!("{load:.2}")) " processes on average in the minute before" }
+                    None => "unknown",
+                }
+            }
+            dt { "Machine" } dd { (run.machine) }
+            dt { "File" } dd { (file) }
+        }
+    }
+}
+
+/// Whether OpenSSLNTRU's figure 5 shows here.
+fn order(run: &Run) -> Markup {
+    let Some(order) = findings::order(run) else { return html! {} };
+    let pair = |(lattice, curve, ratio): &(&Series, &Series, f64)| {
+        format!("{} {} against {}", lattice.label, signed(*ratio), curve.label)
+    };
+    let pairs: Vec<_> = order.pairs.iter().map(pair).collect();
+    html! {
+        p.finding {
+            @if order.holds {
+                strong { "Figure 5’s order holds in this run: " }
+                "sntrup makes more connections per second than the curves"
+            } @else {
+                strong { "Figure 5’s order does not hold in this run: " }
+                "not every sntrup makes more connections per second than every curve"
+            }
+            " (medians: " (pairs.join("; ")) "). "
+            @if order.apart { "The quartiles are apart." } @else { "Quartiles overlap, so some of that is noise." }
+        }
+        @if !order.holds { (why(run)) }
+    }
+}
+
+/// What is known about where the time goes.
+fn why(run: &Run) -> Markup {
+    let known = run.series.iter().filter_map(|series| {
+        let (user, kernel, server) = series.processor_microseconds()?;
+        let server = server.map_or("unknown".to_owned(), |time| format!("{} µs", grouped(time)));
+        let client = grouped(user + kernel);
+        Some(format!("{}: client {client} µs, server {server}", words::name(series)))
+    });
+    let known: Vec<_> = known.collect();
+    html! {
+        p {
+            "What is known: processor time of a connection, by group. " (known.join("; ")) ". Where a group takes less processor time than a curve \
+             and still makes fewer connections, the rest is waiting: for the link, for more bytes, for the scheduler. The paper’s curves \
+             were those of OpenSSL 1.1.1k; later releases, and the curves of this project, are faster, and shared processors and links add what \
+             is the same for all."
+        }
+    }
+}
+
+/// A median with its quartiles: `1,366 (1,350 – 1,380)`.
+fn spread(sorted: &[f64], show: impl Fn(f64) -> String) -> String {
+    let part = |share| quantile(sorted, share).map(&show);
+    match (part(0.25), part(0.5), part(0.75)) {
+        (Some(low), Some(median), Some(high)) => format!("{median} ({low} – {high})"),
+        _ => "–".into(),
+    }
+}
+
+fn optional(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "–".into())
+}
+
+fn milliseconds(microseconds: f64) -> String {
+    let milliseconds = microseconds / 1e3;
+    match milliseconds {
+        ..9.995 => format!("{milliseconds:.2}"),
+        ..99.95 => format!("{milliseconds:.1}"),
+        _ => grouped(milliseconds),
+    }
+}
+
+/// A table with a caption that can be scrolled on a narrow screen; the first column is of words, the others of numbers.
+fn table(
+    caption: &str,
+    columns: &[&str],
+    ours: Vec<Vec<String>>,
+    theirs: Vec<Vec<String>>,
+) -> Markup {
+    let rows = |rows: &[Vec<String>]| {
+        html! {
+            @for row in rows {
+                tr {
+                    @for (i, cell) in row.iter().enumerate() {
+                        @if i == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        div.table {
+            table {
+                caption { (caption) }
+                thead { tr { @for column in columns { th scope="col" { (column) } } } }
+                tbody { (rows(&ours)) }
+                @if !theirs.is_empty() { tbody.published { (rows(&theirs)) } }
+            }
+        }
+    }
+}
+
+fn cited(name: &str, source: &Source) -> String {
+    format!("{name} — {}", source.cited)
+}
+
+/// The kinds of columns that say who a row is about.
+fn names(series: &Series) -> [String; 3] {
+    [
+        words::name(series),
+        format!("{} ({:#06x})", series.group, series.group_id),
+        series.certificate.clone(),
+    ]
+}
+
+fn rates(run: &Run, series: &[&Series]) -> Markup {
+    let row = |series: &&Series| {
+        let mut row = names(series).to_vec();
+        row.push(spread(&series.rates(), grouped));
+        row.push(optional(findings::against_x25519(run, series).map(signed)));
+        row.push(series.samples.len().to_string());
+        row.push(grouped(series.connections() as f64));
+        row.push(grouped(series.failures() as f64));
+        row
+    };
+    // Published rates are of handshakes alone.
+    let theirs = if run.what == What::Tls {
+        against(&published::HANDSHAKES, published::RATES, 4)
+    } else {
+        Vec::new()
+    };
+    let columns = [
+        "contestant",
+        "group",
+        "certificate",
+        "connections/s",
+        "against X25519",
+        "samples",
+        "connections",
+        "failures",
+    ];
+    table("Connections per second, by sample", &columns, series.iter().map(row).collect(), theirs)
+}
+
+/// Rows of published rates with their ratio to X25519, after as many columns that stay empty but for the name and the certificate.
+fn against(source: &Source, rows: [(&str, f64); 3], empty_after: usize) -> Vec<Vec<String>> {
+    let base = rows.iter().find(|(name, _)| *name == "X25519").map_or(f64::NAN, |(_, rate)| *rate);
+    let row = |(name, rate): (&str, f64)| {
+        let ratio = if name == "X25519" { "–".into() } else { signed(rate / base - 1.0) };
+        let group = if name == "P-256" { "P-256" } else { "X25519" };
+        let mut row =
+            vec![cited(name, source), group.into(), "Ed25519".into(), grouped(rate), ratio];
+        row.resize(row.len() + empty_after - 1, String::new());
+        row
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// As the AWS benchmark's table 1.
+fn latency(series: &[&Series]) -> Markup {
+    let mut requests: Vec<usize> = series.iter().filter_map(|series| series.requests).collect();
+    requests.sort_unstable();
+    requests.dedup();
+    let mut labels: Vec<&str> = Vec::new();
+    for series in series {
+        if !labels.contains(&&*series.label) {
+            labels.push(&series.label);
+        }
+    }
+    let times = |label: &str, requests: usize| {
+        let wanted = |of: &&&Series| of.label == label && of.requests == Some(requests);
+        series.iter().find(wanted).map(|of| of.microseconds())
+    };
+    let median = |label: &str, requests| quantile(&times(label, requests)?, 0.5);
+    // What the others are compared to: a curve alone.
+    let curve = |label: &&&str| ["x25519", "p-256"].contains(&&*words::canonical(label));
+    let base = labels.iter().find(curve).copied();
+    let row = |label: &&str| {
+        let mut row = vec![(*label).to_owned()];
+        for &count in &requests {
+            row.push(times(label, count).map_or("–".into(), |all| spread(&all, milliseconds)));
+            let ratio = base.filter(|base| base != label);
+            let ratio =
+                ratio.and_then(|base| Some(median(label, count)? / median(base, count)? - 1.0));
+            row.push(optional(ratio.map(signed)));
+        }
+        row
+    };
+    let theirs = published::LATENCY.map(|(name, medians)| {
+        let mut row = vec![cited(name, &published::AWS)];
+        for &count in &requests {
+            let at = published::REQUESTS.iter().position(|other| *other == count);
+            let ratio = at.map(|at| medians[at] / published::LATENCY[0].1[at] - 1.0);
+            row.push(optional(at.map(|at| format!("{:.1}", medians[at]))));
+            row.push(optional(ratio.filter(|ratio| *ratio != 0.0).map(signed)));
+        }
+        row
+    });
+    let against = format!("against {}", base.unwrap_or("a curve"));
+    let mut columns = vec!["contestant".to_owned()];
+    for count in &requests {
+        let plural = if *count == 1 { "" } else { "s" };
+        columns.push(format!("{count} request{plural}, ms"));
+        columns.push(against.clone());
+    }
+    let columns: Vec<&str> = columns.iter().map(|column| &**column).collect();
+    let ours = labels.iter().map(row).collect();
+    table(
+        "Milliseconds of a connection by number of HTTP requests",
+        &columns,
+        ours,
+        theirs.to_vec(),
+    )
+}
+
+fn times(run: &Run) -> Markup {
+    let row = |series: &Series| {
+        let sorted = series.microseconds();
+        let mut row = names(series).to_vec();
+        let parts = [0.5, 0.9, 0.99, 0.999];
+        row.extend(parts.map(|part| optional(quantile(&sorted, part).map(milliseconds))));
+        let processor = series.processor_microseconds();
+        row.push(optional(processor.map(|(user, ..)| grouped(user))));
+        row.push(optional(processor.map(|(_, kernel, _)| grouped(kernel))));
+        row.push(optional(processor.and_then(|(.., server)| server).map(grouped)));
+        row.push(grouped(series.failures() as f64));
+        row
+    };
+    let columns = [
+        "contestant",
+        "group",
+        "certificate",
+        "p50, ms",
+        "p90, ms",
+        "p99, ms",
+        "p99.9, ms",
+        "client, user, µs",
+        "client, kernel, µs",
+        "server, µs",
+        "failures",
+    ];
+    let rows = run.series.iter().map(row).collect();
+    table(
+        "Time of a connection, and processor time of a connection on average",
+        &columns,
+        rows,
+        Vec::new(),
+    )
+}
+
+/// As the AWS benchmark's table 2. Bytes do not depend on the number of requests, so each label is there once.
+fn messages(run: &Run) -> Markup {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut series: Vec<&Series> = Vec::new();
+    for of in run.series.iter().filter(|series| !series.traffic.messages.is_empty()) {
+        if !seen.contains(&&*of.label) {
+            seen.push(&of.label);
+            series.push(of);
+        }
+    }
+    if series.is_empty() {
+        return html! {};
+    }
+    let mut kinds: Vec<(&str, bool)> = Vec::new();
+    for message in series.iter().flat_map(|series| series.traffic.handshake_messages()) {
+        let kind = (&*message.name, message.sent);
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    let title = |&(name, sent): &(&str, bool)| match kinds.contains(&(name, !sent)) {
+        true if sent => format!("{name}, sent"),
+        true => format!("{name}, received"),
+        false => name.to_owned(),
+    };
+    let titles: Vec<String> = kinds.iter().map(title).collect();
+    let mut columns = vec!["contestant"];
+    columns.extend(titles.iter().map(|title| &**title));
+    columns.extend(["other", "sent", "received", "total"]);
+    let bytes = |number: usize| grouped(number as f64);
+    let row = |series: &&Series| {
+        let traffic = &series.traffic;
+        let mut row = vec![series.label.clone()];
+        for (name, sent) in &kinds {
+            let same = traffic
+                .handshake_messages()
+                .filter(|message| message.name == *name && message.sent == *sent);
+            let sizes: Vec<usize> = same.map(|message| message.bytes).collect();
+            row.push(if sizes.is_empty() { "–".into() } else { bytes(sizes.iter().sum()) });
+        }
+        row.push(bytes(traffic.handshake_other()));
+        row.push(bytes(traffic.handshake_sent));
+        row.push(bytes(traffic.handshake_received));
+        row.push(bytes(traffic.handshake_sent + traffic.handshake_received));
+        row
+    };
+    let ours = table(
+        "Bytes of the handshake, by message",
+        &columns,
+        series.iter().map(row).collect(),
+        Vec::new(),
+    );
+    if run.what != What::Http {
+        return ours;
+    }
+    let theirs = published::MESSAGES.map(|(name, sizes)| {
+        let mut row = vec![cited(name, &published::AWS)];
+        row.extend(sizes.map(|size| bytes(size as usize)));
+        row
+    });
+    let columns =
+        ["contestant", "ClientHello", "ServerKeyExchange", "ClientKeyExchange", "other", "total"];
+    html! {
+        (ours)
+        (table("The same, published: TLS 1.2, where the server’s share is in ServerKeyExchange and the client’s in ClientKeyExchange, which \
+                TLS 1.3 has in ServerHello and ClientHello", &columns, Vec::new(), theirs.to_vec()))
+    }
+}
+
+/// As the AWS benchmark's table 3.
+fn data(run: &Run) -> Markup {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for series in &run.series {
+        let traffic = &series.traffic;
+        let bytes = [
+            traffic.data_sent,
+            traffic.data_received,
+            traffic.data_sent + traffic.data_received,
+            traffic.sent,
+            traffic.received,
+            traffic.sent + traffic.received,
+        ];
+        let mut row = vec![words::name(series)];
+        row.extend(bytes.map(|bytes| grouped(bytes as f64)));
+        rows.push(row);
+    }
+    let mut theirs = Vec::new();
+    if run.what == What::Http {
+        for (requests, [sent, received]) in published::REQUESTS.iter().zip(published::HTTP) {
+            let plural = if *requests == 1 { "" } else { "s" };
+            let mut row = vec![cited(&format!("{requests} request{plural}"), &published::AWS)];
+            row.extend([sent, received, sent + received].map(|bytes| grouped(bytes.into())));
+            row.resize(7, String::new());
+            theirs.push(row);
+        }
+    }
+    let columns =
+        ["contestant", "requests", "responses", "both", "on the socket: sent", "received", "total"];
+    table("Bytes of application data, and of all that the socket carried", &columns, rows, theirs)
+}
+
+fn peaks(run: &Run) -> Markup {
+    let best = |peak: &Peak| peak.best().filter(|best| best.served > 0).copied();
+    let base = run
+        .peaks
+        .iter()
+        .find(|peak| words::canonical(&peak.group) == "x25519")
+        .and_then(best)
+        .map(|best| best.per_minute());
+    let row = |peak: &Peak| {
+        let mut row = vec![words::peak_name(peak), peak.group.clone(), peak.certificate.clone()];
+        let best = best(peak);
+        let rate = best.map(|best| best.per_minute());
+        row.push(optional(rate.map(grouped)));
+        let is_base = words::canonical(&peak.group) == "x25519";
+        let ratio = rate.zip(base).filter(|_| !is_base).map(|(rate, base)| rate / base - 1.0);
+        row.push(optional(ratio.map(signed)));
+        row.push(optional(best.map(|best| best.clients.to_string())));
+        let server = best.and_then(|best| Some(1e6 * best.server_seconds? / best.served as f64));
+        row.push(optional(server.map(grouped)));
+        row.push(peak.steps.iter().map(|step| step.failures).sum::<usize>().to_string());
+        row
+    };
+    let theirs = if run.what == What::Dot {
+        against(&published::PEAKS, published::QUERIES, 4)
+    } else {
+        Vec::new()
+    };
+    let columns = [
+        "contestant",
+        "group",
+        "certificate",
+        "per minute",
+        "against X25519",
+        "clients",
+        "server, µs a connection",
+        "failures",
+    ];
+    table("The server’s peak", &columns, run.peaks.iter().map(row).collect(), theirs)
+}
+
+fn failures(run: &Run) -> Markup {
+    let of_series = run.series.iter().map(|series| (words::name(series), &series.first_failure));
+    let of_peaks = run.peaks.iter().map(|peak| (words::peak_name(peak), &peak.first_failure));
+    let all: Vec<_> =
+        of_series.chain(of_peaks).filter_map(|(name, why)| Some((name, why.as_ref()?))).collect();
+    html! {
+        @if run.failures() > 0 {
+            p.warning { (grouped(run.failures() as f64)) " connections failed." }
+        }
+        @if !all.is_empty() {
+            ul { @for (name, why) in all { li { (name) ", first failure: " (why) } } }
+        }
+    }
+}
+
+/// What is different where the published numbers were measured.
+fn differences(run: &Run) -> Markup {
+    let sources: &[Source] = match run.what {
+        What::Tls => &[published::FIGURE_5, published::HANDSHAKES],
+        What::Dot => &[published::PEAKS],
+        What::Http => &[published::AWS],
+    };
+    html! {
+        h3 { "What differs from the published set-ups" }
+        ul {
+            @for source in sources { li { (source.cited) ": " (source.setup) "." } }
+            li { "Here: " (words::setup(run)) "; " (run.machine) "." }
+        }
+    }
+}
+
+fn of_batches(number: usize, file: &str, batches: &Batches, figure: &Figure) -> Markup {
+    let row = |point: &crate::Point| {
+        vec![
+            format!("{}, {}", point.algorithm, point.backend),
+            point.batch.to_string(),
+            optional(point.per_key.core_cycles.map(grouped)),
+            grouped(point.per_key.nanoseconds),
+            optional(point.latency_core_cycles().map(grouped)),
+            grouped(point.latency_nanoseconds()),
+            measure::bytes(point.memory_bytes() as f64),
+            measure::percent(point.per_key.spread),
+        ]
+    };
+    let columns = [
+        "parameter set",
+        "batch",
+        "cycles per key",
+        "ns per key",
+        "latency, cycles",
+        "latency, ns",
+        "memory",
+        "spread",
+    ];
+    html! {
+        section id={ "batches-" (number) } {
+            h2 { "Batches of keys: " (file) }
+            (inline(figure))
+            (table("What a key costs by the size of its batch", &columns, batches.points.iter().map(row).collect(), Vec::new()))
+        }
+    }
+}

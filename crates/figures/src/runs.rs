@@ -1,0 +1,324 @@
+//! Figures of what a timer measured.
+
+use timer::results::{Run, Series, What, quantile};
+
+use crate::Figure;
+use crate::axis::{Axis, decimal};
+use crate::sheet::{Bar, Curve, Panel, Sheet};
+use crate::style::Style;
+use crate::words;
+
+/// Points of the curve of a distribution that has more values.
+const POINTS: usize = 400;
+/// How much of the times of connections is drawn: the slowest would leave no room for the others.
+const SHOWN: f64 = 0.999;
+
+/// The figures of one run, none for what it does not hold.
+pub(crate) fn figures(run: &Run) -> Result<Vec<Figure>, String> {
+    let all = [
+        ("rates", rates(run)),
+        ("times", times(run)),
+        ("latency", latency(run)),
+        ("peaks", peaks(run)),
+        ("clients", clients(run)),
+    ];
+    let drawn = all.into_iter().filter_map(|(name, sheet)| Some(Figure::new(name, &sheet?)));
+    drawn.collect()
+}
+
+/// One of the contestants in a figure.
+struct Contestant<'a> {
+    name: String,
+    style: Style,
+    series: &'a Series,
+}
+
+/// The series that a figure is about, with their styles: a label's colour is its own in every figure of the run.
+fn contestants<'a>(run: &'a Run, of: impl Fn(&Series) -> bool) -> Vec<Contestant<'a>> {
+    let labels = labels(run);
+    let mut requests: Vec<_> = run.series.iter().map(|series| series.requests).collect();
+    requests.sort();
+    requests.dedup();
+    let contestant = |series: &'a Series| {
+        let label = labels.iter().position(|label| *label == series.label).unwrap_or(0);
+        let style = match series.requests {
+            // The colour and the marker say who it is, the dashes how many requests.
+            Some(_) => {
+                let number = requests.iter().position(|other| *other == series.requests);
+                Style::of_two(label, number.unwrap_or(0), label)
+            }
+            None => Style::of(label),
+        };
+        Contestant { name: words::name(series), style, series }
+    };
+    run.series.iter().filter(|series| of(series)).map(contestant).collect()
+}
+
+fn labels(run: &Run) -> Vec<&str> {
+    let mut labels: Vec<&str> = Vec::new();
+    let all = run.series.iter().map(|series| &*series.label);
+    for label in all.chain(run.peaks.iter().map(|peak| &*peak.label)) {
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels
+}
+
+fn sheet(run: &Run, title: &str, legend: Vec<(String, Style)>, panel: Panel, note: &str) -> Sheet {
+    let mut notes: Vec<String> = Vec::new();
+    if !run.complete {
+        notes.push("INCOMPLETE: the run was ended before everything was measured.".into());
+    }
+    notes.push(format!("{note} {}", words::sizes(run)));
+    notes.push(format!("Machine: {}.", run.machine));
+    let title = if run.complete { title.to_owned() } else { format!("{title} (incomplete run)") };
+    Sheet { title, subtitle: words::setup(run), legend, panels: vec![panel], notes }
+}
+
+fn legend(contestants: &[Contestant<'_>]) -> Vec<(String, Style)> {
+    contestants.iter().map(|contestant| (contestant.name.clone(), contestant.style)).collect()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+fn shares() -> Axis {
+    let ticks = vec![0.0, 0.25, 0.5, 0.75, 1.0];
+    Axis { range: (0.0, 1.0), ticks, ..Axis::linear("share", [1.0].into_iter(), true, percent) }
+}
+
+/// The cumulative distribution of sorted values, with markers at its quartiles.
+fn distribution(sorted: &[f64], style: Style, shown: f64) -> Curve {
+    let at = |share: f64| Some((quantile(sorted, share)?, share));
+    let points = if sorted.len() <= POINTS {
+        let count = sorted.len() as f64;
+        let step = |(i, &value): (usize, &f64)| {
+            [(value, i as f64 / count), (value, (i + 1) as f64 / count)]
+        };
+        sorted.iter().enumerate().flat_map(step).collect()
+    } else {
+        (0..=POINTS).filter_map(|i| at(shown * i as f64 / POINTS as f64)).collect()
+    };
+    let markers = [0.25, 0.5, 0.75].into_iter().filter_map(at).collect();
+    Curve { style, points, markers, spans: Vec::new() }
+}
+
+/// OpenSSLNTRU, figure 5; ENG25519, figure 3.
+fn rates(run: &Run) -> Option<Sheet> {
+    let contestants = contestants(run, |series| {
+        series.requests.is_none() && series.samples.iter().any(|sample| sample.rate().is_some())
+    });
+    let all: Vec<_> = contestants.iter().map(|contestant| contestant.series.rates()).collect();
+    (!all.is_empty()).then(|| {
+        let curves = contestants.iter().zip(&all);
+        let panel = Panel {
+            title: "Cumulative distribution of samples".into(),
+            x: Axis::linear(
+                "connections per second, by sample (the axis need not begin at 0)",
+                all.iter().flatten().copied(),
+                false,
+                decimal_grouped,
+            ),
+            y: Axis { title: "share of samples".into(), ..shares() },
+            curves: curves.map(|(who, rates)| distribution(rates, who.style, 1.0)).collect(),
+            bars: Vec::new(),
+        };
+        let title = match run.what {
+            What::Tls => "TLS handshakes per second",
+            What::Dot => "DNS queries over TLS per second, each with a handshake of its own",
+            What::Http => "HTTP connections per second",
+        };
+        let note = "Further to the right is faster. Markers: quartiles and median.";
+        sheet(run, title, legend(&contestants), panel, note)
+    })
+}
+
+fn decimal_grouped(number: f64) -> String {
+    if number.abs() < 1e3 { decimal(number) } else { measure::grouped(number) }
+}
+
+/// How long each connection took.
+fn times(run: &Run) -> Option<Sheet> {
+    let contestants = contestants(run, |series| {
+        series.samples.iter().any(|sample| !sample.microseconds.is_empty())
+    });
+    let milliseconds = |series: &Series| -> Vec<f64> {
+        series.microseconds().iter().map(|time| time.max(1.0) / 1e3).collect()
+    };
+    let all: Vec<_> =
+        contestants.iter().map(|contestant| milliseconds(contestant.series)).collect();
+    (!all.is_empty()).then(|| {
+        let slowest = |sorted: &Vec<f64>| quantile(sorted, SHOWN).unwrap_or(0.0);
+        let ends = all.iter().flat_map(|sorted| [sorted[0], slowest(sorted)]);
+        let x = Axis::logarithmic(
+            "milliseconds of a connection (logarithmic)",
+            ends,
+            (10.0, &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0]),
+            decimal,
+        );
+        let range = x.range;
+        let curve = |(who, sorted): (&Contestant<'_>, &Vec<f64>)| {
+            let mut curve = distribution(sorted, who.style, SHOWN);
+            curve.points.retain(|point| point.0 <= range.1);
+            curve
+        };
+        let panel = Panel {
+            title: "Cumulative distribution of connections".into(),
+            x,
+            y: Axis { title: "share of connections".into(), ..shares() },
+            curves: contestants.iter().zip(&all).map(curve).collect(),
+            bars: Vec::new(),
+        };
+        let title = match run.what {
+            What::Tls => "Time of a TLS connection",
+            What::Dot => "Time of a DNS query over TLS",
+            What::Http => "Time of an HTTP connection",
+        };
+        let note = "From before TCP connects until the end; without the slowest thousandth. Further to the left is faster. Markers: \
+             quartiles and median.";
+        sheet(run, title, legend(&contestants), panel, note)
+    })
+}
+
+/// The AWS benchmark, figure 2.
+fn latency(run: &Run) -> Option<Sheet> {
+    let all = contestants(run, |series| series.requests.is_some() && series.connections() > 0);
+    let labels = labels(run);
+    let mut curves = Vec::new();
+    let mut legend = Vec::new();
+    for (number, label) in labels.iter().enumerate() {
+        let of_label = all.iter().filter(|who| who.series.label == *label);
+        let mut places: Vec<(f64, [f64; 3])> = of_label
+            .filter_map(|who| {
+                let times = who.series.microseconds();
+                let part = |share| Some(quantile(&times, share)? / 1e3);
+                let requests = who.series.requests? as f64;
+                Some((requests, [part(0.25)?, part(0.5)?, part(0.75)?]))
+            })
+            .collect();
+        places.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if places.is_empty() {
+            continue;
+        }
+        let style = Style::of(number);
+        let medians: Vec<_> = places.iter().map(|&(at, [_, median, _])| (at, median)).collect();
+        curves.push(Curve {
+            style,
+            points: medians.clone(),
+            markers: medians,
+            spans: places.iter().map(|&(at, [low, _, high])| (at, low, high)).collect(),
+        });
+        legend.push(((*label).to_owned(), style));
+    }
+    (!curves.is_empty()).then(|| {
+        let mut requests: Vec<f64> =
+            curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0)).collect();
+        requests.sort_by(f64::total_cmp);
+        requests.dedup();
+        let values = curves.iter().flat_map(|curve| curve.spans.iter().map(|span| span.2));
+        let y = Axis::linear("milliseconds", values, true, decimal);
+        let x =
+            Axis::linear("HTTP requests on a connection", requests.iter().copied(), true, |n| {
+                format!("{n:.0}")
+            });
+        let panel = Panel {
+            title: "Median, and the quartiles as spans".into(),
+            x: Axis { ticks: requests, ..x },
+            y,
+            curves,
+            bars: Vec::new(),
+        };
+        let note =
+            "From before TCP connects to the last byte of the last response. Lower is faster.";
+        sheet(run, "Latency by number of HTTP requests", legend, panel, note)
+    })
+}
+
+/// Bars of each server's peak (ENG25519, section 4.4).
+fn peaks(run: &Run) -> Option<Sheet> {
+    let labels = labels(run);
+    let bests: Vec<_> = run
+        .peaks
+        .iter()
+        .filter_map(|peak| Some((peak, peak.best().filter(|best| best.served > 0)?)))
+        .collect();
+    (!bests.is_empty()).then(|| {
+        let names: Vec<String> = bests.iter().map(|(peak, _)| words::peak_name(peak)).collect();
+        let count = bests.len();
+        let bar =
+            |(i, (peak, best)): (usize, &(&timer::results::Peak, &timer::results::PeakStep))| {
+                let number = labels.iter().position(|label| *label == peak.label).unwrap_or(0);
+                let value = best.per_minute();
+                let label = measure::grouped(value);
+                // The first at the top.
+                Bar { style: Style::of(number), y: (count - 1 - i) as f64, value, label }
+            };
+        let bars: Vec<_> = bests.iter().enumerate().map(bar).collect();
+        let values = bars.iter().map(|bar| bar.value);
+        let unit = match run.what {
+            What::Tls => "handshakes per minute",
+            What::Dot => "queries per minute",
+            What::Http => "connections per minute",
+        };
+        let mut x = Axis::linear(unit, values, true, decimal_grouped);
+        // Room for the number beside the longest bar.
+        x.range.1 *= 1.15;
+        let y = Axis {
+            range: (-0.6, count as f64 - 0.4),
+            ticks: (0..count).map(|i| i as f64).collect(),
+            ..Axis::linear("", [0.0].into_iter(), true, move |place| {
+                let row = place.round().max(0.0) as usize;
+                names.get(names.len().wrapping_sub(row + 1)).cloned().unwrap_or_default()
+            })
+        };
+        let panel = Panel { title: String::new(), x, y, curves: Vec::new(), bars };
+        let note = "The best of all numbers of clients that were tried. Longer is better.";
+        sheet(run, "Peak throughput of the server", Vec::new(), panel, note)
+    })
+}
+
+/// How the peaks were found.
+fn clients(run: &Run) -> Option<Sheet> {
+    let labels = labels(run);
+    let many =
+        run.peaks.iter().filter(|peak| peak.steps.iter().filter(|s| s.served > 0).count() > 1);
+    let mut legend = Vec::new();
+    let mut curves = Vec::new();
+    for peak in many {
+        let number = labels.iter().position(|label| *label == peak.label).unwrap_or(0);
+        let style = Style::of(number);
+        let steps = peak.steps.iter().filter(|step| step.served > 0);
+        let mut points: Vec<_> =
+            steps.map(|step| (step.clients as f64, step.per_minute())).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        legend.push((words::peak_name(peak), style));
+        curves.push(Curve { style, markers: points.clone(), points, spans: Vec::new() });
+    }
+    (!curves.is_empty()).then(|| {
+        let points = || curves.iter().flat_map(|curve| &curve.points);
+        let mut counts: Vec<f64> = points().map(|point| point.0.max(1.0)).collect();
+        counts.sort_by(f64::total_cmp);
+        counts.dedup();
+        let x = Axis::logarithmic("clients at once", counts.iter().copied(), (2.0, &[1.0]), |n| {
+            format!("{n:.0}")
+        });
+        let range = (counts[0] / 1.1, counts[counts.len() - 1] * 1.1);
+        let y = Axis::linear("per minute", points().map(|point| point.1), true, decimal_grouped);
+        let panel = Panel {
+            title: "Connections served in a minute".into(),
+            x: Axis { range, ticks: counts, ..x },
+            y,
+            curves,
+            bars: Vec::new(),
+        };
+        sheet(
+            run,
+            "Throughput by number of clients",
+            legend,
+            panel,
+            "Clients begin anew as soon as they are served.",
+        )
+    })
+}

@@ -1,0 +1,81 @@
+//! How contestants look: the same in every figure of a set, told apart in colour, by colour-blind people, and in grey print.
+
+use plotters::style::RGBColor;
+
+/// Colours that colour-blind people tell apart, too (Okabe and Ito), without the yellow, which is too faint for lines.
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0x00, 0x72, 0xb2),
+    RGBColor(0xd5, 0x5e, 0x00),
+    RGBColor(0x00, 0x9e, 0x73),
+    RGBColor(0xcc, 0x79, 0xa7),
+    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0x56, 0xb4, 0xe9),
+    RGBColor(0x22, 0x22, 0x22),
+];
+
+/// Lengths of dash and gap.
+const DASHES: [Option<(i32, i32)>; 4] = [None, Some((9, 4)), Some((2, 4)), Some((16, 5))];
+
+/// Corners of markers about their middle, as eighths of a turn and thousandths of the size; none for a circle.
+const MARKERS: [&[(f64, f64)]; 5] = [
+    &[],
+    &[(-2.0, 1.25), (2.0 / 3.0, 1.25), (10.0 / 3.0, 1.25)],
+    &[(-1.0, 1.2), (1.0, 1.2), (3.0, 1.2), (5.0, 1.2)],
+    &[(0.0, 1.35), (2.0, 1.35), (4.0, 1.35), (6.0, 1.35)],
+    &[(2.0, 1.25), (14.0 / 3.0, 1.25), (22.0 / 3.0, 1.25)],
+];
+
+/// Colour, dashes and marker of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Style {
+    pub(crate) colour: RGBColor,
+    pub(crate) dash: Option<(i32, i32)>,
+    marker: usize,
+}
+
+impl Style {
+    /// The style of the contestant of this number.
+    pub(crate) fn of(number: usize) -> Self {
+        Style::of_two(number, number, number)
+    }
+
+    /// A style that says several things.
+    pub(crate) fn of_two(colour: usize, dash: usize, marker: usize) -> Self {
+        Style {
+            colour: COLOURS[colour % COLOURS.len()],
+            dash: DASHES[dash % DASHES.len()],
+            marker: marker % MARKERS.len(),
+        }
+    }
+
+    /// The corners of its marker about `(x, y)`; `None` if it is a circle.
+    pub(crate) fn corners(&self, (x, y): (i32, i32), size: i32) -> Option<Vec<(i32, i32)>> {
+        let corners = MARKERS[self.marker];
+        let corner = |&(eighths, distance): &(f64, f64)| {
+            let (sine, cosine) = (eighths * std::f64::consts::FRAC_PI_4).sin_cos();
+            let distance = distance * f64::from(size);
+            (x + (distance * cosine).round() as i32, y + (distance * sine).round() as i32)
+        };
+        (!corners.is_empty()).then(|| corners.iter().map(corner).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_differ_without_colour_too() {
+        for number in 0..40 {
+            let (one, next) = (Style::of(number), Style::of(number + 1));
+            assert_ne!(one.colour, next.colour);
+            assert_ne!(one.dash, next.dash);
+            assert_ne!(one.marker, next.marker);
+        }
+        // As many as there are in any figure, and none like another.
+        let all: Vec<_> = (0..20).map(Style::of).collect();
+        for (i, one) in all.iter().enumerate() {
+            assert!(!all[..i].contains(one), "{i}");
+        }
+    }
+}

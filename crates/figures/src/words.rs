@@ -1,0 +1,82 @@
+//! How runs and contestants are called in figures, tables and pages.
+
+use timer::results::{Peak, Run, Series, What};
+
+/// A contestant, with what distinguishes it from others of its label.
+pub(crate) fn name(series: &Series) -> String {
+    let name = with_group(&series.label, &series.group);
+    match series.requests {
+        None => name,
+        Some(1) => format!("{name}, 1 request"),
+        Some(requests) => format!("{name}, {requests} requests"),
+    }
+}
+
+/// The same for peaks.
+pub(crate) fn peak_name(peak: &Peak) -> String {
+    with_group(&peak.label, &peak.group)
+}
+
+/// A label says which groups were offered: where another was chosen, that is said, too.
+fn with_group(label: &str, group: &str) -> String {
+    if group.is_empty() || canonical(label).contains(&canonical(group)) {
+        label.into()
+    } else {
+        format!("{label} ({group})")
+    }
+}
+
+/// A group by one of its names, in small letters: P-256 has several.
+pub(crate) fn canonical(group: &str) -> String {
+    group.to_lowercase().replace("secp256r1", "p-256").replace("prime256v1", "p-256")
+}
+
+/// Who talked to whom, and over what.
+pub(crate) fn setup(run: &Run) -> String {
+    let Some(scene) = &run.scene else {
+        return format!("{}, client with {}", run.target, run.client);
+    };
+    let link = scene.link.as_deref().unwrap_or("loopback");
+    format!("{}; client with {}; {link}", scene.servers.join(", "), run.client)
+}
+
+/// How many connections a figure rests on.
+pub(crate) fn sizes(run: &Run) -> String {
+    let plan = run.plan;
+    let failures = match run.failures() {
+        0 => String::new(),
+        1 => " 1 connection failed and is in no figure.".into(),
+        failures => format!(" {failures} connections failed and are in no figure."),
+    };
+    if run.series.is_empty() {
+        return failures.trim_start().into();
+    }
+    let (samples, connections) = (plan.samples, plan.connections);
+    let plural = if connections == 1 { "" } else { "s" };
+    format!(
+        "Planned: {samples} samples of {connections} connection{plural}, {} at a time.{failures}",
+        plan.concurrency
+    )
+}
+
+/// What was timed, as a heading.
+pub(crate) fn what(what: What) -> &'static str {
+    match what {
+        What::Tls => "TLS handshakes",
+        What::Dot => "DNS over TLS",
+        What::Http => "HTTP over TLS",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_said_where_the_label_does_not() {
+        assert_eq!(with_group("sntrup761", "sntrup761"), "sntrup761");
+        assert_eq!(with_group("P-256", "secp256r1"), "P-256");
+        assert_eq!(with_group("default", "X25519MLKEM768"), "default (X25519MLKEM768)");
+        assert_eq!(with_group("X25519", ""), "X25519");
+    }
+}
