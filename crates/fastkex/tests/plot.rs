@@ -35,8 +35,11 @@ fn measured(folder: &Path, backend: &str) -> (Value, String, String) {
     (report, fs::read_to_string(folder.join("a.svg")).unwrap(), stdout(&output))
 }
 
-fn count(document: &Document<'_>, tag: &str) -> usize {
-    document.descendants().filter(|node| node.has_tag_name(tag)).count()
+/// Points of curves: the first set's are circles, the second's triangles.
+fn markers(document: &Document<'_>) -> usize {
+    let is_marker =
+        |node: &Node<'_, '_>| node.has_tag_name("circle") || node.has_tag_name("polygon");
+    document.descendants().filter(is_marker).count()
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn the_figure_has_every_series_in_three_panels() {
     assert_eq!((of("keys in a batch"), of("1"), of("2"), of("4")), (3, 3, 3, 3), "{texts:?}");
     assert!(texts.iter().any(|text| text.ends_with(", portable")), "{texts:?}");
     // Three points a series in each of three panels, and one in the legend.
-    assert_eq!(count(&document, "circle"), 2 * (3 * 3 + 1));
+    assert_eq!(markers(&document), 2 * (3 * 3 + 1));
     let is_inside = |node: &Node<'_, '_>| {
         let at = |name| node.attribute(name).unwrap().parse::<f64>().unwrap();
         let size = document.root_element();
@@ -111,7 +114,7 @@ fn a_second_backend_has_series_of_its_own() {
     }
     let (_, figure, _) = measured(folder.path(), &names.join(","));
     let document = Document::parse(&figure).unwrap();
-    assert_eq!(count(&document, "circle"), 2 * names.len() * (3 * 3 + 1));
+    assert_eq!(markers(&document), 2 * names.len() * (3 * 3 + 1));
     for name in names {
         assert!(figure.contains(&format!("sntrup653, {name}\n")), "{name}: {figure}");
     }
@@ -150,7 +153,9 @@ fn what_cannot_be_drawn_is_refused() {
         refused(&["--from", "bad.json"], expected);
         refused(&["--from", "bad.json"], "bad.json");
     };
-    bad("[]".into(), "not what --json of");
+    bad("[]".into(), "holds no measurements");
+    bad("{}".into(), "not what --json of");
+    bad("[3]".into(), "not what --json of");
     let mut empty = report.clone();
     empty["points"] = Value::Array(Vec::new());
     bad(empty.to_string(), "holds no measurements");

@@ -227,7 +227,9 @@ fn why(run: &Run) -> Markup {
 fn spread(sorted: &[f64], show: impl Fn(f64) -> String) -> String {
     let part = |share| quantile(sorted, share).map(&show);
     match (part(0.25), part(0.5), part(0.75)) {
-        (Some(low), Some(median), Some(high)) => format!("{median} ({low} – {high})"),
+        (Some(low), Some(median), Some(high)) => {
+            format!("{median}\u{a0}({low}\u{a0}–\u{a0}{high})")
+        }
         _ => "–".into(),
     }
 }
@@ -267,10 +269,26 @@ fn table(
         div.table {
             table {
                 caption { (caption) }
-                thead { tr { @for column in columns { th scope="col" { (column) } } } }
+                thead { tr { @for column in columns { th scope="col" { (breakable(column)) } } } }
                 tbody { (rows(&ours)) }
                 @if !theirs.is_empty() { tbody.published { (rows(&theirs)) } }
             }
+        }
+    }
+}
+
+/// The name of a message can be broken before its inner capitals.
+fn breakable(column: &str) -> Markup {
+    let inner = |(i, letter): &(usize, char)| {
+        *i > 0 && letter.is_uppercase() && column[..*i].ends_with(char::is_lowercase)
+    };
+    let mut ends: Vec<usize> = column.char_indices().filter(inner).map(|(i, _)| i).collect();
+    ends.push(column.len());
+    let starts = [0].into_iter().chain(ends.clone());
+    html! {
+        @for (i, (from, to)) in starts.zip(&ends).enumerate() {
+            @if i > 0 { wbr; }
+            (column[from..*to])
         }
     }
 }
@@ -281,11 +299,9 @@ fn cited(name: &str, source: &Source) -> String {
 
 /// The kinds of columns that say who a row is about.
 fn names(series: &Series) -> [String; 3] {
-    [
-        words::name(series),
-        format!("{} ({:#06x})", series.group, series.group_id),
-        series.certificate.clone(),
-    ]
+    let retry = if series.hello_retry { ", second round trip" } else { "" };
+    let group = format!("{} ({:#06x}){retry}", series.group, series.group_id);
+    [words::name(series), group, series.certificate.clone()]
 }
 
 fn rates(run: &Run, series: &[&Series]) -> Markup {

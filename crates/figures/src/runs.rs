@@ -11,7 +11,7 @@ use crate::words;
 /// Points of the curve of a distribution that has more values.
 const POINTS: usize = 400;
 /// How much of the times of connections is drawn: the slowest would leave no room for the others.
-const SHOWN: f64 = 0.999;
+const SHOWN: f64 = 0.95;
 
 /// The figures of one run, none for what it does not hold.
 pub(crate) fn figures(run: &Run) -> Result<Vec<Figure>, String> {
@@ -65,12 +65,24 @@ fn labels(run: &Run) -> Vec<&str> {
     labels
 }
 
+/// A figure of samples.
+fn sampled(
+    run: &Run,
+    title: &str,
+    legend: Vec<(String, Style)>,
+    panel: Panel,
+    note: &str,
+) -> Sheet {
+    sheet(run, title, legend, panel, &format!("{note} {}", words::sizes(run)))
+}
+
 fn sheet(run: &Run, title: &str, legend: Vec<(String, Style)>, panel: Panel, note: &str) -> Sheet {
     let mut notes: Vec<String> = Vec::new();
     if !run.complete {
         notes.push("INCOMPLETE: the run was ended before everything was measured.".into());
     }
-    notes.push(format!("{note} {}", words::sizes(run)));
+    notes.extend(words::failures(run));
+    notes.push(note.into());
     notes.push(format!("Machine: {}.", run.machine));
     let title = if run.complete { title.to_owned() } else { format!("{title} (incomplete run)") };
     Sheet { title, subtitle: words::setup(run), legend, panels: vec![panel], notes }
@@ -131,12 +143,28 @@ fn rates(run: &Run) -> Option<Sheet> {
             What::Http => "HTTP connections per second",
         };
         let note = "Further to the right is faster. Markers: quartiles and median.";
-        sheet(run, title, legend(&contestants), panel, note)
+        sampled(run, title, legend(&contestants), panel, note)
     })
 }
 
 fn decimal_grouped(number: f64) -> String {
     if number.abs() < 1e3 { decimal(number) } else { measure::grouped(number) }
+}
+
+/// Logarithmic only where a linear axis would leave no room for the fastest.
+fn times_axis(ends: impl Iterator<Item = f64> + Clone) -> Axis {
+    let least = ends.clone().fold(f64::INFINITY, f64::min);
+    let greatest = ends.clone().fold(0.0, f64::max);
+    if greatest < 4.0 * least {
+        return Axis::linear(
+            "milliseconds of a connection (the axis need not begin at 0)",
+            ends,
+            false,
+            decimal,
+        );
+    }
+    let steps = (10.0, &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0][..]);
+    Axis::logarithmic("milliseconds of a connection (logarithmic)", ends, steps, decimal)
 }
 
 /// How long each connection took.
@@ -152,16 +180,11 @@ fn times(run: &Run) -> Option<Sheet> {
     (!all.is_empty()).then(|| {
         let slowest = |sorted: &Vec<f64>| quantile(sorted, SHOWN).unwrap_or(0.0);
         let ends = all.iter().flat_map(|sorted| [sorted[0], slowest(sorted)]);
-        let x = Axis::logarithmic(
-            "milliseconds of a connection (logarithmic)",
-            ends,
-            (10.0, &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0]),
-            decimal,
-        );
+        let x = times_axis(ends);
         let range = x.range;
         let curve = |(who, sorted): (&Contestant<'_>, &Vec<f64>)| {
             let mut curve = distribution(sorted, who.style, SHOWN);
-            curve.points.retain(|point| point.0 <= range.1);
+            curve.points.retain(|point| point.0 <= range.1 && point.1 <= SHOWN);
             curve
         };
         let panel = Panel {
@@ -176,9 +199,9 @@ fn times(run: &Run) -> Option<Sheet> {
             What::Dot => "Time of a DNS query over TLS",
             What::Http => "Time of an HTTP connection",
         };
-        let note = "From before TCP connects until the end; without the slowest thousandth. Further to the left is faster. Markers: \
+        let note = "From before TCP connects until the end; without the slowest twentieth. Further to the left is faster. Markers: \
              quartiles and median.";
-        sheet(run, title, legend(&contestants), panel, note)
+        sampled(run, title, legend(&contestants), panel, note)
     })
 }
 
@@ -232,7 +255,7 @@ fn latency(run: &Run) -> Option<Sheet> {
         };
         let note =
             "From before TCP connects to the last byte of the last response. Lower is faster.";
-        sheet(run, "Latency by number of HTTP requests", legend, panel, note)
+        sampled(run, "Latency by number of HTTP requests", legend, panel, note)
     })
 }
 

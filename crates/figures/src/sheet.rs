@@ -77,7 +77,7 @@ impl Sheet {
         let header = (48 + 19 * subtitle.len()) as u32;
         let legend_height = (LEGEND_LINE * legend_lines + 6) as u32;
         let panels: u32 = self.panels.iter().map(Panel::height).sum();
-        let height = header + legend_height + panels + (16 * notes.len() + 18) as u32;
+        let height = header + legend_height + panels + (16 * notes.len() + 26) as u32;
 
         let mut text = String::new();
         let draw = |text: &mut String| -> Drawn {
@@ -101,7 +101,7 @@ impl Sheet {
                 rest = below;
             }
             for (i, note) in notes.iter().enumerate() {
-                write(&rest, note, (MARGIN, 12 + 16 * i as i32), NOTE, FAINT)?;
+                write(&rest, note, (MARGIN, 20 + 16 * i as i32), NOTE, FAINT)?;
             }
             root.present()
         };
@@ -194,9 +194,11 @@ impl Panel {
                 y.coordinate(y.ticks.clone()),
             )?;
         let label = font(TEXT, &INK);
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
+        let mut mesh = chart.configure_mesh();
+        if !self.bars.is_empty() {
+            mesh.disable_y_mesh();
+        }
+        mesh.light_line_style(TRANSPARENT)
             .bold_line_style(RULE)
             .axis_style(AXIS)
             .x_desc(&x.title)

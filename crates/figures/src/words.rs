@@ -40,23 +40,24 @@ pub(crate) fn setup(run: &Run) -> String {
     format!("{}; client with {}; {link}", scene.servers.join(", "), run.client)
 }
 
-/// How many connections a figure rests on.
+/// How many connections a figure was to rest on.
 pub(crate) fn sizes(run: &Run) -> String {
     let plan = run.plan;
-    let failures = match run.failures() {
-        0 => String::new(),
-        1 => " 1 connection failed and is in no figure.".into(),
-        failures => format!(" {failures} connections failed and are in no figure."),
-    };
-    if run.series.is_empty() {
-        return failures.trim_start().into();
-    }
+    let plural = if plan.connections == 1 { "" } else { "s" };
     let (samples, connections) = (plan.samples, plan.connections);
-    let plural = if connections == 1 { "" } else { "s" };
     format!(
-        "Planned: {samples} samples of {connections} connection{plural}, {} at a time.{failures}",
+        "Planned: {samples} samples of {connections} connection{plural}, {} at a time.",
         plan.concurrency
     )
+}
+
+/// How many are missing from it.
+pub(crate) fn failures(run: &Run) -> Option<String> {
+    match run.failures() {
+        0 => None,
+        1 => Some("1 connection failed and is in no figure.".into()),
+        failures => Some(format!("{failures} connections failed and are in no figure.")),
+    }
 }
 
 /// What was timed, as a heading.
