@@ -14,9 +14,9 @@ const COLOURS: [RGBColor; 7] = [
 ];
 
 /// Lengths of dash and gap.
-const DASHES: [Option<(i32, i32)>; 4] = [None, Some((9, 4)), Some((2, 4)), Some((16, 5))];
+const DASHES: [Option<(i32, i32)>; 4] = [None, Some((9, 4)), Some((2, 4)), Some((5, 9))];
 
-/// Corners of markers about their middle, as eighths of a turn and thousandths of the size; none for a circle.
+/// Corners of markers about their middle: eighths of a turn, and parts of the size; none for a circle.
 const MARKERS: [&[(f64, f64)]; 5] = [
     &[],
     &[(-2.0, 1.25), (2.0 / 3.0, 1.25), (10.0 / 3.0, 1.25)],
