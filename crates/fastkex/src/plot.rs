@@ -52,9 +52,8 @@ impl Plot {
         }
         check_base(&self.output)?;
         let recorded = Recorded::read(&self.files)?;
-        spare(&self.files, &self.output)?;
         let figures = recorded.figures()?;
-        let mut written = recorded.write_raw(&self.output)?;
+        let mut written = recorded.write_raw(&self.output, &self.files)?;
         for figure in &figures {
             let path = |ending: &str| {
                 let mut path = self.output.clone().into_os_string();
@@ -105,20 +104,6 @@ fn check_folder(path: &Path) -> Result<(), Failure> {
         return Err(Failure::new(format!("{}: its folder does not exist", path.display())));
     }
     Ok(())
-}
-
-/// Refuses to write raw data over the files that it comes from.
-pub(crate) fn spare(files: &[PathBuf], base: &Path) -> Result<(), Failure> {
-    let mut json = base.as_os_str().to_owned();
-    json.push(".json");
-    let Ok(json) = fs::canonicalize(json) else { return Ok(()) };
-    match files.iter().find(|file| fs::canonicalize(file).is_ok_and(|file| file == json)) {
-        Some(file) => Err(Failure::new(format!(
-            "{}: would be written over: give another --output",
-            file.display()
-        ))),
-        None => Ok(()),
-    }
 }
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

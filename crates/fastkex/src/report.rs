@@ -6,7 +6,7 @@ use clap::Args;
 use cli::{Failure, Outcome};
 use figures::Recorded;
 
-use crate::plot::{check_base, spare, write};
+use crate::plot::{check_base, write};
 
 /// Make one page of what --json of 'time', 'scene' or 'plot batches' wrote
 ///
@@ -36,8 +36,7 @@ impl Report {
         }
         let base = self.output.with_extension("");
         let recorded = Recorded::read(&self.files)?;
-        spare(&self.files, &base)?;
-        let raw = recorded.write_raw(&base)?;
+        let raw = recorded.write_raw(&base, &self.files)?;
         let name =
             |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let names: Vec<String> = raw.iter().filter_map(name).collect();

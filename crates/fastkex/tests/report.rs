@@ -60,6 +60,10 @@ fn figures_and_samples_are_written() {
     assert!(fs::read(at.join("a-rates.png")).unwrap().starts_with(b"\x89PNG"));
     let output = fastkex(at, &["plot", "a.json", "--output", "b", "--format", "svg"]);
     assert!(output.status.success() && !at.join("b-rates.png").exists());
+    // What it was drawn of is not written over.
+    let output = fastkex(at, &["plot", "run.json", "--output", "run"]);
+    assert!(output.status.success() && stdout(&output).starts_with("run.json\nrun.csv\n"));
+    assert_eq!(fs::read_to_string(at.join("run.json")).unwrap(), run().to_string());
     let again = |name: &str| fs::read_to_string(at.join(name)).unwrap();
     assert_eq!(again("a-rates.svg"), again("b-rates.svg"));
 }
@@ -102,8 +106,8 @@ fn what_cannot_be_drawn_is_refused() {
             "its folder does not exist",
         );
     }
-    refused(&["plot", "run.json", "--output", "run"], "would be written over");
-    refused(&["report", "run.json", "--output", "run.html"], "would be written over");
+    refused(&["plot", "run.json", "run.json", "--output", "run"], "would be written over");
+    refused(&["report", "run.json", "run.json", "--output", "run.html"], "would be written over");
     refused(&["report", "run.json", "--output", "page"], "ends in .html");
     refused(&["plot", "run.json", "--format", "gif"], "svg, png");
     refused(&["plot", "run.json", "batches"], "batches: No such file");

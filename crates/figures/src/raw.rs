@@ -108,16 +108,22 @@ impl Recorded {
     /// Writes what was read as `BASE.json`, which can be read again, and as `BASE.csv` (samples), `BASE-connections.csv`,
     /// `BASE-clients.csv` (the way to a peak) and `BASE-batches.csv`, as far as there is something in them. Returns their paths.
     ///
+    /// The files that it `comes_from` are spared: a `BASE.json` that is the only one stays as it is.
+    ///
     /// # Errors
-    /// A file cannot be written.
-    pub fn write_raw(&self, base: &Path) -> Result<Vec<PathBuf>, Failure> {
+    /// A file cannot be written, or `BASE.json` is one of several that it comes from.
+    pub fn write_raw(&self, base: &Path, comes_from: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let json = beside(base, ".json");
-        let runs = self.runs.iter().map(|(_, run)| Any::Run(run));
-        let batches = self.batches.iter().map(|(_, batches)| Any::Batches(batches));
-        let all: Vec<_> = runs.chain(batches).collect();
-        let text = serde_json::to_string(&all).map_err(Failure::about(json.display()))?;
-        std::fs::write(&json, text + "\n").map_err(Failure::about(json.display()))?;
-
+        let target = json.canonicalize().ok();
+        let is_target = |path: &PathBuf| target.is_some() && path.canonicalize().ok() == target;
+        let spared = comes_from.iter().any(is_target);
+        if spared && comes_from.len() > 1 {
+            let problem = "would be written over: give another --output";
+            return Err(Failure::new(format!("{}: {problem}", json.display())));
+        }
+        if !spared {
+            self.write_json(&json)?;
+        }
         let tables: [(&str, Fill); 4] = [
             (".csv", Self::samples),
             ("-connections.csv", Self::connections),
@@ -134,6 +140,14 @@ impl Recorded {
             }
         }
         Ok(paths)
+    }
+
+    fn write_json(&self, json: &Path) -> Result<(), Failure> {
+        let runs = self.runs.iter().map(|(_, run)| Any::Run(run));
+        let batches = self.batches.iter().map(|(_, batches)| Any::Batches(batches));
+        let all: Vec<_> = runs.chain(batches).collect();
+        let text = serde_json::to_string(&all).map_err(Failure::about(json.display()))?;
+        std::fs::write(json, text + "\n").map_err(Failure::about(json.display()))
     }
 
     fn samples(&self, table: &mut Table<'_>) -> Result<(), Failure> {

@@ -260,7 +260,7 @@ fn browsed(file: &Path) -> Option<(String, Vec<String>)> {
 fn a_browser_shows_it_without_a_request() {
     let folder = common::folder("page");
     let all = recorded([handshakes(), dot(), http(), ended_early()]);
-    let raw = all.write_raw(&folder.join("report")).unwrap();
+    let raw = all.write_raw(&folder.join("report"), &[]).unwrap();
     let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
     let raw: Vec<String> = raw.iter().map(name).collect();
     let file = folder.join("report.html");

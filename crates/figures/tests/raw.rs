@@ -17,7 +17,7 @@ fn rows_equal_the_samples() {
     let mut first = ended_early();
     first.series[0].label = "X25519, \"quoted\"".into();
     let all = recorded([first, dot(), http()]);
-    let written = all.write_raw(&folder.path().join("a.b")).unwrap();
+    let written = all.write_raw(&folder.path().join("a.b"), &[]).unwrap();
     let names: Vec<_> =
         written.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(names, ["a.b.json", "a.b.csv", "a.b-connections.csv", "a.b-clients.csv"]);
@@ -66,7 +66,7 @@ fn rows_equal_the_samples() {
 fn json_can_be_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let all = recorded([handshakes(), dot()]);
-    let written = all.write_raw(&folder.path().join("again")).unwrap();
+    let written = all.write_raw(&folder.path().join("again"), &[]).unwrap();
     let again = Recorded::read(&written[..1]).unwrap();
     let runs = |of: &Recorded| of.runs.iter().map(|(_, run)| run.clone()).collect::<Vec<_>>();
     // To the last digit; not assert_eq, which would print them all.
