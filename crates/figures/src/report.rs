@@ -228,7 +228,7 @@ fn spread(sorted: &[f64], show: impl Fn(f64) -> String) -> String {
     let part = |share| quantile(sorted, share).map(&show);
     match (part(0.25), part(0.5), part(0.75)) {
         (Some(low), Some(median), Some(high)) => {
-            format!("{median}\u{a0}({low}\u{a0}–\u{a0}{high})")
+            format!("{median} ({low} – {high})")
         }
         _ => "–".into(),
     }

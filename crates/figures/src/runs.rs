@@ -103,17 +103,24 @@ fn shares() -> Axis {
 
 /// The cumulative distribution of sorted values, with markers at its quartiles.
 fn distribution(sorted: &[f64], style: Style, shown: f64) -> Curve {
-    let at = |share: f64| Some((quantile(sorted, share)?, share));
-    let points = if sorted.len() <= POINTS {
+    let quartiles = [0.25, 0.5, 0.75];
+    let (points, markers) = if sorted.len() <= POINTS {
         let count = sorted.len() as f64;
         let step = |(i, &value): (usize, &f64)| {
             [(value, i as f64 / count), (value, (i + 1) as f64 / count)]
         };
-        sorted.iter().enumerate().flat_map(step).collect()
+        // On the step, which may be beside the quartile between two values.
+        let at = |share: f64| {
+            let number = ((share * count).ceil() as usize).checked_sub(1)?;
+            Some((*sorted.get(number)?, share))
+        };
+        let markers = quartiles.into_iter().filter_map(at).collect();
+        (sorted.iter().enumerate().flat_map(step).collect(), markers)
     } else {
-        (0..=POINTS).filter_map(|i| at(shown * i as f64 / POINTS as f64)).collect()
+        let at = |share: f64| Some((quantile(sorted, share)?, share));
+        let points = (0..=POINTS).filter_map(|i| at(shown * i as f64 / POINTS as f64)).collect();
+        (points, quartiles.into_iter().filter_map(at).collect())
     };
-    let markers = [0.25, 0.5, 0.75].into_iter().filter_map(at).collect();
     Curve { style, points, markers, spans: Vec::new() }
 }
 
