@@ -7,7 +7,9 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 COUNT ?= 10000000
 OUT := $(or $(CARGO_TARGET_DIR),target)/release
 
-.PHONY: all module test check demo soak test-matrix bench ceiling races fuzz install uninstall clean
+FULL :=
+
+.PHONY: all module test check demo soak test-matrix bench ceiling reproduce races fuzz install uninstall clean
 
 all: module
 
@@ -37,6 +39,10 @@ bench:
 
 ceiling:
 	@tools/ceiling
+
+# FULL=1 for the papers' sizes: hours.
+reproduce:
+	@tools/reproduce $(if $(FULL),--full)
 
 races:
 	@tools/races

@@ -32,6 +32,13 @@ impl LinkArguments {
         self.link().map(|link| link.to_string())
     }
 
+    /// The link as the end of a file's name: `-20ms-10000000bps`, or nothing.
+    pub(crate) fn suffix(&self) -> String {
+        let latency = self.latency.map(|time| format!("-{}ms", time.as_secs_f64() * 1e3));
+        let bandwidth = self.bandwidth.map(|rate| format!("-{rate}bps"));
+        latency.into_iter().chain(bandwidth).collect()
+    }
+
     /// The target at the end of the link, for as long as that is there; the target as it is if there is none.
     pub(crate) fn before(&self, target: Target) -> Result<(Target, Option<Shaper>), Failure> {
         let Some(link) = self.link() else { return Ok((target, None)) };

@@ -93,8 +93,8 @@ struct HttpScene {
 /// What all scenes share.
 #[derive(Args, Debug)]
 struct SettingArguments {
-    /// Groups, apart by commas, each of them timed by itself; with '@fastkex', X25519 and Ed25519 are fastkex's at both ends [default:
-    /// X25519, P-256, X25519@fastkex, sntrup761, sntrup857, X25519SNTRUP761, and X25519MLKEM768 where OpenSSL has it]
+    /// Groups, apart by commas, each of them timed by itself; with '@fastkex', X25519 and Ed25519 are fastkex's at both ends; without
+    /// it X25519, P-256, 'X25519@fastkex', sntrup761, sntrup857, X25519SNTRUP761, and X25519MLKEM768 where OpenSSL has it
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     groups: Vec<String>,
     /// The client's OpenSSL, and the minimal server's: the folder of its libraries, or its libssl [default: the system's]
@@ -262,6 +262,7 @@ struct Setting<'a> {
     arguments: &'a SettingArguments,
     interrupt: Interrupt,
     machine: Machine,
+    certificate: CertificateKind,
     client: Client,
     trust: Trust,
     set: Set,
@@ -305,7 +306,18 @@ impl<'a> Setting<'a> {
         let offers = offers.collect();
         processor::stay_on(processors[0])?;
         let (trust, interrupt) = (Trust::Pem(text), interrupt.clone());
-        Ok(Self { arguments, interrupt, machine, client, trust, set, labels, offers, processors })
+        Ok(Self {
+            arguments,
+            interrupt,
+            machine,
+            certificate,
+            client,
+            trust,
+            set,
+            labels,
+            offers,
+            processors,
+        })
     }
 
     /// The folder of the client's OpenSSL, if it is not the system's.
@@ -372,13 +384,16 @@ impl<'a> Stand<'a> {
         Ok(trips)
     }
 
-    /// A contest that writes to a file of this name.
+    /// A contest that writes to a file called by this name, the certificate and the link.
     fn contest(&self, what: What, scene: &str, name: &str) -> Result<Contest, Failure> {
         let server = self.servers.first().ok_or_else(|| Failure::new("no groups to be timed"))?;
         let processor = |number: Option<usize>| {
             number.map_or_else(|| "any".into(), |number: usize| number.to_string())
         };
-        let json = |folder: &Path| folder.join(format!("{name}.json"));
+        let certificate = self.setting.certificate.to_possible_value();
+        let certificate = certificate.as_ref().map_or("", |value| value.get_name());
+        let link = self.setting.arguments.link.suffix();
+        let json = |folder: &Path| folder.join(format!("{name}-{certificate}{link}.json"));
         Ok(Contest {
             what,
             target: "127.0.0.1".into(),

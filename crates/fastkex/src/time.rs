@@ -90,7 +90,7 @@ struct Dot {
 /// A connection's time is that from before TCP to the last byte of the last response.
 #[derive(Args, Debug)]
 struct Http {
-    /// What is asked for: https://HOST[:PORT]/PATH
+    /// What is asked for: https://HOST/PATH or https://HOST:PORT/PATH
     url: String,
     /// Requests on a connection; several numbers, apart by commas, take turns
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = requests, default_value = "1,2,10,25")]
