@@ -10,7 +10,6 @@ use cli::Failure;
 
 use crate::{Offer, Set};
 
-const PROVIDER: &str = "fastkex";
 /// What all begin with. No tickets: nobody comes back, and without TCP_NODELAY, which unbound does not set, the answer would wait for the
 /// client's delayed acknowledgement of them, 40 ms.
 const FULL_HANDSHAKES: &str = "openssl_conf = start
@@ -21,6 +20,12 @@ system_default = full_handshakes
 [full_handshakes]
 NumTickets = 0
 ";
+
+/// What the module is called in the configuration. stunnel has a property query with a provider of its own in it, which does away with
+/// [`preference`]; libcrypto then takes what comes first, by the names of its providers.
+fn provider(faster: bool) -> &'static str {
+    if faster { "before-default" } else { "fastkex" }
+}
 
 /// Whose X25519 and Ed25519 are taken.
 pub(crate) fn preference(faster: bool) -> &'static str {
@@ -38,7 +43,7 @@ impl Set {
     /// # Errors
     /// The modules cannot be loaded.
     pub fn knows(&self, groups: &str) -> Result<bool, Failure> {
-        let context = self.context(&self.text(&Offer::new(groups), None)?)?;
+        let context = self.context(&Offer::new(groups))?;
         Ok(accepts(&context, groups))
     }
 
@@ -51,7 +56,7 @@ impl Set {
         sets_groups: bool,
     ) -> Result<PathBuf, Failure> {
         let first = offers.first().ok_or_else(|| Failure::new("no groups to offer"))?;
-        let context = self.context(&self.text(first, None)?)?;
+        let context = self.context(first)?;
         for offer in offers {
             check_groups(&context, &offer.groups)?;
         }
@@ -63,13 +68,12 @@ impl Set {
 
     fn text(&self, offer: &Offer, groups: Option<&str>) -> Result<String, Failure> {
         const BASE: &str = "base.cnf";
-        let release = release(&self.libraries);
+        let (release, provider) = (release(&self.libraries), provider(offer.faster));
         let keys = keys(offer.faster).iter().map(|(key, value)| ((*key).into(), (*value).into()));
         let keys: Vec<(String, String)> = keys.collect();
         let properties = Some(preference(offer.faster));
         let module = &self.module;
-        let ours =
-            Addition { release, provider: PROVIDER, module, keys: &keys, groups, properties };
+        let ours = Addition { release, provider, module, keys: &keys, groups, properties };
         self.stage.write(BASE, FULL_HANDSHAKES)?;
         let mut text = self.add(BASE, &ours)?;
         for (index, module) in self.further.iter().enumerate() {
@@ -90,15 +94,18 @@ impl Set {
         compose(Some(Base { config: &config, path: &path }), addition).map_err(Failure::new)
     }
 
-    /// What a server gets that reads this configuration, if it has the system's OpenSSL.
-    fn context(&self, text: &str) -> Result<LibraryContext, Failure> {
+    /// What a server gets that reads the configuration for such an offer, if it has the system's OpenSSL.
+    fn context(&self, offer: &Offer) -> Result<LibraryContext, Failure> {
+        let text = self.text(offer, None)?;
         let context = LibraryContext::new(&self.libraries).map_err(Failure::new)?;
-        context.load_config_text(text).map_err(Failure::new)?;
+        context.load_config_text(&text).map_err(Failure::new)?;
         let active = context.active_providers();
         let is_active = |name: &str| active.iter().any(|provider| provider.name == name);
         let further = self.further.iter().enumerate();
         let further = further.map(|(index, module)| (further_name(index), module));
-        for (name, module) in [(PROVIDER.to_owned(), &self.module)].into_iter().chain(further) {
+        for (name, module) in
+            [(provider(offer.faster).to_owned(), &self.module)].into_iter().chain(further)
+        {
             if !is_active(&name) {
                 let text = module.display().to_string();
                 let why = match context.load_provider(&text) {
