@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -68,7 +68,8 @@ fn handshakes_with_stock_servers() {
     let groups = ["--groups", "X25519,X25519@fastkex,sntrup857"];
     let runs = runs(&tool, &[&["handshake"], &groups[..]].concat());
     let names: Vec<_> = runs.iter().map(|(name, _)| name.as_str()).collect();
-    let expected = ["minimal", "nginx", "stunnel"].map(|name| format!("handshake-{name}-rsa-2048.json"));
+    let expected =
+        ["minimal", "nginx", "stunnel"].map(|name| format!("handshake-{name}-rsa-2048.json"));
     assert_eq!(names, expected);
     for (name, run) in &runs {
         assert_eq!((run.what, run.complete, run.failures()), (What::Tls, true, 0), "{name}");
@@ -79,7 +80,10 @@ fn handshakes_with_stock_servers() {
             assert_eq!((series.certificate.as_str(), series.connections()), ("RSA-2048", 8));
             let (_, _, server) = series.processor_microseconds().unwrap();
             // A signature of RSA-2048 alone takes longer than the lower bound.
-            assert!(server.is_some_and(|server| (50.0..1e6).contains(&server)), "{name} {server:?}");
+            assert!(
+                server.is_some_and(|server| (50.0..1e6).contains(&server)),
+                "{name} {server:?}"
+            );
         }
     }
     assert_nothing_is_left(&tool);
@@ -101,12 +105,16 @@ fn names_from_unbound() {
 #[test]
 fn requests_by_way_of_haproxy_and_a_slow_link() {
     let Some(tool) = tool(&["nginx", "haproxy"]) else { return };
-    let arguments = ["--groups", "X25519", "--requests", "1,3", "--latency", "30ms", "--page", "500"];
+    let arguments =
+        ["--groups", "X25519", "--requests", "1,3", "--latency", "30ms", "--page", "500"];
     let runs = runs(&tool, &[&["http"], &arguments[..]].concat());
     let [(name, run)] = &runs[..] else { panic!("{}", runs.len()) };
     assert_eq!(name, "http-rsa-2048-30ms.json");
     let scene = run.scene.as_ref().unwrap();
-    assert!(scene.servers[0].starts_with("nginx ") && scene.servers[1].starts_with("HAProxy "), "{scene:?}");
+    assert!(
+        scene.servers[0].starts_with("nginx ") && scene.servers[1].starts_with("haproxy "),
+        "{scene:?}"
+    );
     assert!(scene.link.as_ref().unwrap().contains("30 ms"), "{scene:?}");
     let [one, three] = &run.series[..] else { panic!("{:?}", run.series.len()) };
     assert!(one.traffic.data_received > 500);
@@ -123,18 +131,20 @@ fn requests_by_way_of_haproxy_and_a_slow_link() {
 fn an_interrupt_leaves_nothing_but_what_was_measured() {
     let Some(tool) = tool(&["nginx"]) else { return };
     let folder = tool.path("out");
-    let mut command = tool.command(&["scene", "handshake", "--server", "nginx", "--groups", "X25519"]);
+    let mut command =
+        tool.command(&["scene", "handshake", "--server", "nginx", "--groups", "X25519"]);
     command.args(["--samples", "100000", "--connections", "10", "--output"]).arg(&folder);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let is_up = || {
-        let children = Command::new("pgrep").args(["-P", &child.id().to_string()]).output();
-        children.is_ok_and(|children| !children.stdout.is_empty())
+    // Until nginx's worker is at it.
+    let busy = || {
+        let servers = stage::children(child.id());
+        let workers = servers.iter().flat_map(|&server| stage::children(server));
+        workers.filter_map(stage::processor::seconds_of).sum::<f64>()
     };
     let start = Instant::now();
-    while !is_up() && start.elapsed() < Duration::from_secs(20) {
+    while busy() < 0.1 && start.elapsed() < Duration::from_secs(30) {
         thread::sleep(Duration::from_millis(20));
     }
-    thread::sleep(Duration::from_millis(500));
     kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.signal(), Some(2), "{}", stderr(&output));
@@ -152,6 +162,9 @@ fn what_cannot_be_set_up_is_said() {
     assert_refused(&tool.output(&arguments), "nonsense");
     assert_refused(&tool.output(&["scene", "http", "--latency", "20"]), "20ms");
     assert_refused(&tool.output(&["scene", "http", "--bandwidth", "fast"]), "10mbit");
-    assert_refused(&tool.output(&["scene", "handshake", "--libssl", "/nonexistent"]), "/nonexistent");
+    assert_refused(
+        &tool.output(&["scene", "handshake", "--libssl", "/nonexistent"]),
+        "/nonexistent",
+    );
     assert_nothing_is_left(&tool);
 }
