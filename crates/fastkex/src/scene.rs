@@ -301,7 +301,7 @@ impl<'a> Setting<'a> {
         };
         let offers = labels.iter().map(|label| {
             let offer = Offer::new(groups_of(label));
-            if label.ends_with("@fastkex") { offer.faster() } else { offer }
+            if label.ends_with(results::FASTER) { offer.faster() } else { offer }
         });
         let offers = offers.collect();
         processor::stay_on(processors[0])?;

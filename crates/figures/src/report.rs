@@ -192,12 +192,12 @@ fn order(run: &Run) -> Markup {
         p.finding {
             @if order.holds {
                 strong { "Figure 5’s order holds in this run: " }
-                "sntrup makes more connections per second than the curves"
+                "sntrup makes more connections per second than OpenSSL’s curves"
             } @else {
                 strong { "Figure 5’s order does not hold in this run: " }
-                "not every sntrup makes more connections per second than every curve"
+                "not every sntrup makes more connections per second than each of OpenSSL’s curves"
             }
-            " (medians: " (pairs.join("; ")) "). "
+            " (medians of rounds: " (pairs.join("; ")) "). "
             @if order.apart { "The quartiles are apart." } @else { "Quartiles overlap, so some of that is noise." }
         }
         @if !order.holds { (why(run)) }

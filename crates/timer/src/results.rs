@@ -3,6 +3,9 @@
 use measure::Machine;
 use serde::{Deserialize, Serialize};
 
+/// At the end of the name of a contestant that takes X25519 and Ed25519 from fastkex.
+pub const FASTER: &str = "@fastkex";
+
 /// One run: several contestants that took turns with one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -201,6 +204,19 @@ impl Series {
         sorted(self.samples.iter().filter_map(Sample::rate).collect())
     }
 
+    /// How many times the connections per second of another, in the same round: the median of all rounds that both have, so that what
+    /// changes between rounds does not count.
+    pub fn ratio_to(&self, other: &Self) -> Option<f64> {
+        let rounds = self.samples.iter().zip(&other.samples);
+        let ratios = rounds.filter_map(|(own, other)| Some(own.rate()? / other.rate()?));
+        quantile(&sorted(ratios.collect()), 0.5)
+    }
+
+    /// Whether its X25519 and Ed25519 are fastkex's at the client, and at the server of a scene.
+    pub fn is_faster(&self) -> bool {
+        self.label.ends_with(FASTER)
+    }
+
     /// Microseconds of all connections, lowest first.
     pub fn microseconds(&self) -> Vec<f64> {
         let all = self.samples.iter().flat_map(|sample| &sample.microseconds);
@@ -302,6 +318,15 @@ mod tests {
         let (user, kernel, server) = series.processor_microseconds().unwrap();
         assert!((user - 150.0).abs() < 1e-9 && (kernel - 300.0).abs() < 1e-9 && server.is_none());
         assert_eq!(self::series(vec![]).processor_microseconds(), None);
+    }
+
+    #[test]
+    fn ratios_are_those_within_a_round() {
+        let own = series(vec![sample(10, 1.0), sample(10, 10.0), sample(10, 2.0), sample(0, 1.0)]);
+        let other =
+            series(vec![sample(10, 2.0), sample(10, 20.0), sample(10, 4.0), sample(1, 1.0)]);
+        assert_eq!((own.ratio_to(&other), other.ratio_to(&own)), (Some(2.0), Some(0.5)));
+        assert_eq!(own.ratio_to(&series(vec![])), None);
     }
 
     #[test]

@@ -30,6 +30,7 @@ fn times(run: &Run) -> String {
     columns.extend([
         ("connections/s", Align::Right),
         ("quartiles", Align::Right),
+        ("of the first", Align::Right),
         ("p50 \u{b5}s", Align::Right),
         ("p90", Align::Right),
         ("p99", Align::Right),
@@ -51,6 +52,10 @@ fn times(run: &Run) -> String {
             row.push(series.requests.map_or_else(String::new, |requests| requests.to_string()));
         }
         row.extend([rate(0.5), format!("{}-{}", rate(0.25), rate(0.75))]);
+        // Of the first with as many requests.
+        let first = run.series.iter().find(|other| other.requests == series.requests);
+        let ratio = first.and_then(|first| series.ratio_to(first));
+        row.push(ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.3}")));
         row.extend([0.5, 0.9, 0.99, 0.999].map(|part| number(quantile(&times, part))));
         row.extend([
             number(processor.map(|(user, _, _)| user)),
@@ -171,7 +176,7 @@ fn about(run: &Run) -> String {
     };
     let sizes = if plan.samples > 0 {
         format!(
-            "; {} samples of {} connections each, in turns, {} at a time; medians and quartiles of samples; times of single connections",
+            "; {} samples of {} connections each, in turns, {} at a time; medians and quartiles of samples; ratios are medians of those within a round; times of single connections",
             plan.samples, plan.connections, plan.concurrency
         )
     } else {
