@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use measure::Machine;
-use openssl_runtime::KeyType;
+use openssl_runtime::{KeyType, Libraries};
 use scenery::{DNS_NAME, Listening, Offer, SERVER_NAME, Set, Started};
 use shaper::Shaper;
 use stage::processor;
@@ -97,7 +97,8 @@ struct SettingArguments {
     /// it X25519, P-256, 'X25519@fastkex', sntrup761, sntrup857, X25519SNTRUP761, and X25519MLKEM768 where OpenSSL has it
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     groups: Vec<String>,
-    /// The client's OpenSSL, and the minimal server's: the folder of its libraries, or its libssl [default: the system's]
+    /// The client's OpenSSL, and the servers', of stock servers if it is of the major version that they are linked to: the folder of its
+    /// libraries, or its libssl [default: the system's]
     #[arg(long, value_name = "PATH")]
     libssl: Option<PathBuf>,
     /// The module, if it is not beside this program
@@ -290,12 +291,22 @@ impl<'a> Setting<'a> {
             _ => [None, None],
         };
         let tool = std::env::current_exe().map_err(Failure::about("this program"))?;
-        let set = Set::new(&module, &tool)?.on(processors[1]);
+        // Stock servers find another release of the same major version in place of the system's; one of another they cannot use.
+        let system = Libraries::system().map_err(Failure::new)?;
+        let same = system.version().major == libraries.version().major;
+        let stock = if same { &libraries } else { &system };
+        let set = Set::new(stock, &module, &tool)?.on(processors[1]);
         let files = set.certificate(certificate.key_type())?;
         let text = fs::read(&files.certificate).map_err(Failure::about("certificate"))?;
         let labels: Vec<String> = if arguments.groups.is_empty() {
-            let usual = USUAL.iter().filter(|label| client.has_group(groups_of(label)));
-            usual.map(|label| label.to_string()).collect()
+            let mut usual = Vec::new();
+            for label in USUAL {
+                let groups = groups_of(label);
+                if client.has_group(groups) && set.knows(groups)? {
+                    usual.push(label.to_owned());
+                }
+            }
+            usual
         } else {
             arguments.groups.clone()
         };
@@ -384,7 +395,7 @@ impl<'a> Stand<'a> {
         Ok(trips)
     }
 
-    /// A contest that writes to a file called by this name, the certificate and the link.
+    /// A contest that writes to a file called by this name, the certificate, the link, and an OpenSSL that is not the system's.
     fn contest(&self, what: What, scene: &str, name: &str) -> Result<Contest, Failure> {
         let server = self.servers.first().ok_or_else(|| Failure::new("no groups to be timed"))?;
         let processor = |number: Option<usize>| {
@@ -393,7 +404,11 @@ impl<'a> Stand<'a> {
         let certificate = self.setting.certificate.to_possible_value();
         let certificate = certificate.as_ref().map_or("", |value| value.get_name());
         let link = self.setting.arguments.link.suffix();
-        let json = |folder: &Path| folder.join(format!("{name}-{certificate}{link}.json"));
+        let openssl = match &self.setting.arguments.libssl {
+            Some(_) => format!("-{}", self.setting.client.name().replace(' ', "-").to_lowercase()),
+            None => String::new(),
+        };
+        let json = |folder: &Path| folder.join(format!("{name}-{certificate}{link}{openssl}.json"));
         Ok(Contest {
             what,
             target: "127.0.0.1".into(),

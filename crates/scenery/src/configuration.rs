@@ -38,7 +38,7 @@ pub(crate) fn keys(faster: bool) -> &'static [(&'static str, &'static str)] {
 }
 
 impl Set {
-    /// Whether the system's OpenSSL with the modules has all groups of a list, which may be of use before servers are started.
+    /// Whether the set's OpenSSL with the modules has all groups of a list, which may be of use before servers are started.
     ///
     /// # Errors
     /// The modules cannot be loaded.
@@ -94,7 +94,7 @@ impl Set {
         compose(Some(Base { config: &config, path: &path }), addition).map_err(Failure::new)
     }
 
-    /// What a server gets that reads the configuration for such an offer, if it has the system's OpenSSL.
+    /// What a server gets that reads the configuration for such an offer, if it has the set's OpenSSL.
     fn context(&self, offer: &Offer) -> Result<LibraryContext, Failure> {
         let text = self.text(offer, None)?;
         let context = LibraryContext::new(&self.libraries).map_err(Failure::new)?;

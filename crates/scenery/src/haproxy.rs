@@ -28,7 +28,7 @@ pub fn before(set: &Set, servers: &[Listening]) -> Result<Started, Failure> {
     let name = set.name("haproxy");
     let file = format!("{name}.cfg");
     set.stage.write(&file, &text)?;
-    let mut command = set.stage.stock("haproxy");
+    let mut command = set.stock("haproxy");
     command.args(["-db", "-f", &file]);
     let server = set.start(&name, &mut command, |_| ports.iter().all(|&port| answers(port)))?;
     let balancer = Program { name: version.name, processes: vec![server.id()] };

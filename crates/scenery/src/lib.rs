@@ -4,11 +4,12 @@
 //! with an own port for each [`Offer`], and says where it is [`Listening`] once it answers there. All of it goes with the set.
 //!
 //! ```no_run
-//! use openssl_runtime::KeyType;
+//! use openssl_runtime::{KeyType, Libraries};
 //! use scenery::{Offer, Set, Started};
 //!
 //! # fn main() -> Result<(), cli::Failure> {
-//! let set = Set::new("fastkex.so".as_ref(), "fastkex".as_ref())?.on(stage::processor::last());
+//! let libraries = Libraries::system().map_err(cli::Failure::new)?;
+//! let set = Set::new(&libraries, "fastkex.so".as_ref(), "fastkex".as_ref())?.on(stage::processor::last());
 //! let offers = [Offer::new("X25519"), Offer::new("X25519").faster(), Offer::new("sntrup761")];
 //! match scenery::nginx(&set, KeyType::Rsa2048, &offers)? {
 //!     Started::Listening(servers) => {

@@ -39,7 +39,7 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
         }
         let file = format!("{name}.conf");
         set.stage.write(&file, &configuration(&name, &servers))?;
-        let mut command = set.stage.stock("nginx");
+        let mut command = set.stock("nginx");
         command.env("OPENSSL_CONF", openssl).args(["-e", "stderr", "-p", ".", "-c", &file]);
         let ready = |_: &str| of_it().all(|(_, port)| answers(*port));
         processes.insert(faster, set.start(&name, &mut command, ready)?.id());
@@ -65,7 +65,7 @@ pub(crate) fn plain(set: &Set) -> Result<Option<(Program, u16)>, Failure> {
     let file = format!("{name}.conf");
     let server = format!("    server {{\n        listen 127.0.0.1:{port};\n    }}\n");
     set.stage.write(&file, &configuration(&name, &server))?;
-    let mut command = set.stage.stock("nginx");
+    let mut command = set.stock("nginx");
     command.args(["-e", "stderr", "-p", ".", "-c", &file]);
     let server = set.start(&name, &mut command, |_| answers(port))?;
     Ok(Some((Program { name: version.name, processes: vec![server.id()] }, port)))

@@ -40,19 +40,20 @@ pub struct CertificateFiles {
 }
 
 impl Set {
-    /// A folder and nothing in it. `module` is `fastkex.so`; `tool` is a program that calls [`crate::minimal::serve`] when its arguments
+    /// A folder and nothing in it. `libraries` are those that stock servers, which are linked to the system's, find instead of them; they
+    /// must be of the same major version. `module` is `fastkex.so`; `tool` is a program that calls [`crate::minimal::serve`] when its arguments
     /// are [`crate::minimal::ROLE`] and a file.
     ///
     /// # Errors
-    /// One of the files is not there, there is no OpenSSL, or no place for a folder.
-    pub fn new(module: &Path, tool: &Path) -> Result<Self, Failure> {
+    /// One of the files is not there, or there is no place for a folder.
+    pub fn new(libraries: &Libraries, module: &Path, tool: &Path) -> Result<Self, Failure> {
         let there = |path: &Path| path.canonicalize().map_err(Failure::about(path.display()));
         let stage = Stage::new()?;
         fs::create_dir(stage.folder().join(PAGES)).map_err(Failure::about(PAGES))?;
         stage.write(&format!("{PAGES}/index.html"), "A small static page\n")?;
         Ok(Self {
             stage,
-            libraries: Libraries::system().map_err(Failure::about("the system's OpenSSL"))?,
+            libraries: libraries.clone(),
             module: there(module)?,
             further: Vec::new(),
             tool: there(tool)?,
@@ -115,6 +116,22 @@ impl Set {
         let text = line.repeat(bytes.div_ceil(line.len()));
         self.stage.write(&format!("{PAGES}/{name}"), &text[..bytes])?;
         Ok(format!("/{name}"))
+    }
+
+    /// A stock program, as [`Stage::stock`], with the set's OpenSSL.
+    pub(crate) fn stock(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        self.prepare(&mut command);
+        command
+    }
+
+    /// Gives a program the environment of [`Set::stock`].
+    pub(crate) fn prepare(&self, command: &mut Command) {
+        self.stage.prepare(command);
+        // Where the dynamic loader looks first.
+        if let Some(folder) = self.libraries.libssl_path().parent() {
+            command.env("LD_LIBRARY_PATH", folder);
+        }
     }
 
     /// A name that no other server of this set has.

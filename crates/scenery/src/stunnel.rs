@@ -51,7 +51,7 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
         }
         let file = format!("{name}.conf");
         set.stage.write(&file, &text)?;
-        let mut command = set.stage.stock("stunnel");
+        let mut command = set.stock("stunnel");
         command.env("OPENSSL_CONF", openssl).arg(&file);
         let of_it: Vec<u16> = of_it().map(|one| one.port).collect();
         let server = set.start(&name, &mut command, |_| of_it.iter().all(|&port| answers(port)))?;

@@ -33,7 +33,7 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
         let file = format!("{name}.conf");
         set.stage.write(&file, &configuration(&name, kind, port))?;
         let mut command = Command::new(&program);
-        set.stage.prepare(&mut command);
+        set.prepare(&mut command);
         command.env("OPENSSL_CONF", openssl).args(["-d", "-c", &file]);
         let server = set.start(&name, &mut command, |_| answers(port))?;
         listening.push(Listening {

@@ -18,7 +18,7 @@ pub(crate) fn ask(
     argument: &str,
     mark: &str,
 ) -> Result<Version, Started> {
-    let mut command = set.stage.stock(program);
+    let mut command = set.stock(program);
     let Ok(said) = command.arg(argument).output() else {
         return Err(Started::Absent(format!(
             "{program}, which is not installed (apt-get install {package})"

@@ -42,7 +42,8 @@ impl Scene {
                 return None;
             }
         };
-        let set = Set::new(&MODULE, env!("CARGO_BIN_EXE_scenery-tool").as_ref()).unwrap();
+        let set =
+            Set::new(&libraries, &MODULE, env!("CARGO_BIN_EXE_scenery-tool").as_ref()).unwrap();
         let context = LibraryContext::new(&libraries).unwrap();
         context.load_provider("default").unwrap().keep();
         context.load_provider(MODULE.to_str().unwrap()).unwrap().keep();
@@ -111,6 +112,10 @@ impl Scene {
 }
 
 /// A process without a parent may stay as a zombie, where nobody waits for such.
+fn libraries() -> Libraries {
+    Libraries::system().unwrap()
+}
+
 fn is_running(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))
@@ -280,13 +285,14 @@ fn files_that_are_not_there_are_named() {
     let Some(scene) = Scene::new() else { return };
     let tool = Path::new(env!("CARGO_BIN_EXE_scenery-tool"));
     let absent = Path::new("/no/such.so");
-    let failure = Set::new(absent, tool).err().unwrap();
+    let failure = Set::new(&libraries(), absent, tool).err().unwrap();
     assert!(failure.to_string().starts_with("/no/such.so: "), "{failure}");
     let offers = [Offer::new("X25519")];
     let failure = minimal::start(&scene.set, KeyType::EcP256, &offers, Some(absent)).err().unwrap();
     assert!(failure.to_string().starts_with("/no/such.so: "), "{failure}");
     // A file that is there and no module is found out before a server is started with it.
-    let failure = Set::new(tool, tool).and_then(|set| nginx(&set, KeyType::EcP256, &offers));
+    let failure =
+        Set::new(&libraries(), tool, tool).and_then(|set| nginx(&set, KeyType::EcP256, &offers));
     match failure {
         Err(failure) => assert!(failure.to_string().contains("scenery-tool"), "{failure}"),
         Ok(started) => assert!(present(started).is_none()),

@@ -72,7 +72,7 @@ pub(crate) fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan
         Some((groups, _)) => Offer::new(groups).faster(),
         None => Offer::new(&label),
     };
-    let mut set = Set::new(&module, &tool)?.on(stage::processor::last());
+    let mut set = Set::new(libraries, &module, &tool)?.on(stage::processor::last());
     let modules: Vec<PathBuf> = [module].into_iter().chain(null).collect();
     for further in &modules[1..] {
         set = set.with_module(further)?;
