@@ -330,6 +330,12 @@ fn servers_that_misbehave_are_named() {
     assert_refused(&output, "handshake failure");
     let output = setting.time("tls", &server, &["--groups", "X25519,nonsense"]);
     assert_refused(&output, "groups 'nonsense'");
+    let output = setting.time("tls", &server, &["--sigalgs", "RSA-PSS+SHA256"]);
+    assert_refused(&output, "handshake failure");
+    let output = setting.time("tls", &server, &["--sigalgs", "nonsense"]);
+    assert_refused(&output, "signature algorithms 'nonsense'");
+    let output = setting.time("tls", &server, &["--libssl", "/no/such/folder"]);
+    assert_refused(&output, "/no/such/folder");
     let output = setting.time("tls", &server, &["--server-name", "example.org"]);
     assert_refused(&output, "hostname mismatch");
     let place = format!("localhost:{}", server.port);

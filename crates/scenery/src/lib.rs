@@ -120,6 +120,14 @@ impl Program {
     }
 }
 
+impl Program {
+    /// Its processes now, children included.
+    pub fn all_processes(&self) -> Vec<u32> {
+        let each = |&process: &u32| [process].into_iter().chain(children(process));
+        self.processes.iter().flat_map(each).collect()
+    }
+}
+
 impl Listening {
     /// Seconds of processor time of what speaks TLS so far, as [`Program::seconds`]; for all ports that share its processes.
     pub fn seconds(&self) -> Option<f64> {

@@ -32,6 +32,8 @@ struct Plan {
     certificate: PathBuf,
     key: PathBuf,
     listeners: Vec<Listener>,
+    /// Whether groups that OpenSSL does not know are left out, else they are an error.
+    leaves_out: bool,
 }
 
 /// A port to be opened.
@@ -45,7 +47,8 @@ enum Listener {
 #[derive(Deserialize, Serialize)]
 struct Ready {
     openssl: String,
-    ports: Vec<u16>,
+    /// `None` where groups are left out.
+    ports: Vec<Option<u16>>,
 }
 
 /// Starts the minimal server: one process, and a thread for each offer, which serves one connection after the other. `openssl` is a folder
@@ -59,10 +62,34 @@ pub fn start(
     offers: &[Offer],
     openssl: Option<&Path>,
 ) -> Result<Started, Failure> {
+    start_with(set, kind, offers, openssl, false)
+}
+
+/// As [`start`], without those offers whose groups that OpenSSL does not know.
+///
+/// # Errors
+/// The server does not start.
+pub fn start_known(
+    set: &Set,
+    kind: KeyType,
+    offers: &[Offer],
+    openssl: Option<&Path>,
+) -> Result<Started, Failure> {
+    start_with(set, kind, offers, openssl, true)
+}
+
+fn start_with(
+    set: &Set,
+    kind: KeyType,
+    offers: &[Offer],
+    openssl: Option<&Path>,
+    leaves_out: bool,
+) -> Result<Started, Failure> {
     let tls = |offer: &Offer| Listener::Tls { groups: offer.groups.clone(), faster: offer.faster };
     let listeners = offers.iter().map(tls).collect();
-    let (program, ready) = run(set, kind, listeners, openssl)?;
-    let listening = offers.iter().zip(ready.ports).map(|(offer, port)| Listening {
+    let (program, ready) = run(set, kind, listeners, openssl, leaves_out)?;
+    let known = offers.iter().zip(ready.ports).filter_map(|(offer, port)| Some((offer, port?)));
+    let listening = known.map(|(offer, port)| Listening {
         offer: offer.clone(),
         port,
         tls: program.clone(),
@@ -74,8 +101,8 @@ pub fn start(
 
 /// Starts one that accepts connections without TLS.
 pub(crate) fn plain(set: &Set) -> Result<(Program, u16), Failure> {
-    let (program, ready) = run(set, KeyType::EcP256, vec![Listener::Plain], None)?;
-    let port = ready.ports.first().copied();
+    let (program, ready) = run(set, KeyType::EcP256, vec![Listener::Plain], None, false)?;
+    let port = ready.ports.first().copied().flatten();
     Ok((program, port.ok_or_else(|| Failure::new("the minimal server has no port"))?))
 }
 
@@ -84,6 +111,7 @@ fn run(
     kind: KeyType,
     listeners: Vec<Listener>,
     openssl: Option<&Path>,
+    leaves_out: bool,
 ) -> Result<(Program, Ready), Failure> {
     let absolute = |path: &Path| path.canonicalize().map_err(Failure::about(path.display()));
     let files = set.certificate(kind)?;
@@ -94,6 +122,7 @@ fn run(
         certificate: files.certificate,
         key: files.key,
         listeners,
+        leaves_out,
     };
     let name = set.name("minimal");
     let file = format!("{name}.json");
@@ -124,13 +153,19 @@ pub fn serve(plan: &Path) -> Outcome {
     for listener in &plan.listeners {
         let settings = match listener {
             Listener::Tls { groups, faster } => {
-                Some(plan.settings(&contexts[usize::from(*faster)], groups)?)
+                match plan.settings(&contexts[usize::from(*faster)], groups) {
+                    Err(_) if plan.leaves_out => {
+                        ports.push(None);
+                        continue;
+                    }
+                    settings => Some(settings?),
+                }
             }
             Listener::Plain => None,
         };
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Failure::about("port"))?;
-        ports.push(listener.local_addr().map_err(Failure::about("port"))?.port());
+        ports.push(Some(listener.local_addr().map_err(Failure::about("port"))?.port()));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 answer(settings.as_ref(), stream);

@@ -12,9 +12,10 @@ mod soak;
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 use cli::Failure;
 
@@ -31,8 +32,15 @@ enum Command {
     Demo(demo::Demo),
     Soak(soak::Soak),
     Ceiling(ceiling::Ceiling),
-    CeilingServer(ceiling::CeilingServer),
+    #[command(hide = true, name = scenery::minimal::ROLE)]
+    MinimalServer(MinimalServer),
     CeilingClient(ceiling::CeilingClient),
+}
+
+/// The minimal server of `ceiling`
+#[derive(Args, Debug)]
+struct MinimalServer {
+    plan: PathBuf,
 }
 
 fn main() -> ExitCode {
@@ -40,7 +48,7 @@ fn main() -> ExitCode {
         Command::Demo(demo) => demo.run(),
         Command::Soak(soak) => soak.run(),
         Command::Ceiling(ceiling) => ceiling.run(),
-        Command::CeilingServer(server) => server.run(),
+        Command::MinimalServer(server) => scenery::minimal::serve(&server.plan),
         Command::CeilingClient(client) => client.run(),
     })
 }

@@ -11,7 +11,7 @@ use openssl_runtime::{SslContext, TlsStream, TlsVersion};
 use cli::{Failure, Outcome};
 use stage::{Stage, processor};
 
-use super::plan::{self, CertificateFiles, Contestant, Found, Samples, Visit};
+use super::plan::{self, Contestant, Found, Listener, Samples, Visit};
 use super::role;
 use crate::groups;
 
@@ -54,22 +54,21 @@ impl CeilingClient {
         let contexts = visit.plan.contexts().map_err(Failure::new)?;
         let known = plan::known(&contexts.stock);
         let mut samples = Vec::new();
-        for certificate in &visit.plan.certificates {
+        for (certificate, file) in &visit.plan.trusted {
             let mut runs = Vec::new();
             for contestant in &known {
                 let mut listeners = visit.listeners.iter();
                 let Some(listener) = listeners.find(|listener| {
-                    listener.certificate == certificate.name && listener.label == contestant.label
+                    listener.certificate == *certificate && listener.label == contestant.label
                 }) else {
                     continue;
                 };
-                let trusted = std::fs::read(&certificate.certificate)
-                    .map_err(Failure::about(&certificate.name))?;
+                let trusted = std::fs::read(file).map_err(Failure::about(certificate))?;
                 let settings = SslContext::client(contexts.of(contestant))
                     .and_then(|client| client.trust_pem(trusted)?.groups(contestant.group.name))
                     .map_err(Failure::about(contestant.group.name))?
                     .build();
-                let run = Run::new(settings, listener.port, certificate, contestant);
+                let run = Run::new(settings, listener, contestant);
                 run.check().map_err(Failure::about(contestant.label))?;
                 runs.push(run);
             }
@@ -92,7 +91,7 @@ fn measure(visit: &Visit, runs: &mut [Run]) -> Result<(), Failure> {
     for _ in 0..visit.rounds {
         for &index in &order {
             runs[index].connect_for(lead_in)?;
-            runs[index].turn(visit.seconds, visit.server)?;
+            runs[index].turn(visit.seconds)?;
         }
         order.rotate_left(1);
     }
@@ -103,26 +102,29 @@ fn measure(visit: &Visit, runs: &mut [Run]) -> Result<(), Failure> {
 struct Run {
     settings: SslContext,
     port: u16,
+    /// The server's.
+    processes: Vec<u32>,
     code_point: u16,
     samples: Samples,
 }
 
 impl Run {
-    fn new(
-        settings: SslContext,
-        port: u16,
-        certificate: &CertificateFiles,
-        contestant: &Contestant,
-    ) -> Self {
+    fn new(settings: SslContext, listener: &Listener, contestant: &Contestant) -> Self {
         let samples = Samples {
-            certificate: certificate.name.clone(),
+            certificate: listener.certificate.clone(),
             label: contestant.label.into(),
             rates: Vec::new(),
             connections: 0,
             client_seconds: 0.0,
             server_seconds: Some(0.0),
         };
-        Run { settings, port, code_point: contestant.group.code_point, samples }
+        Run {
+            settings,
+            port: listener.port,
+            processes: listener.processes.clone(),
+            code_point: contestant.group.code_point,
+            samples,
+        }
     }
 
     /// Connects for so many seconds, at least once: the number of connections, and how long they really took.
@@ -139,12 +141,13 @@ impl Run {
     }
 
     /// A turn that counts.
-    fn turn(&mut self, seconds: f64, server: u32) -> Result<(), Failure> {
-        let server_before = processor::seconds_of(server);
+    fn turn(&mut self, seconds: f64) -> Result<(), Failure> {
+        let busy = || self.processes.iter().map(|&process| processor::seconds_of(process)).sum();
+        let server_before: Option<f64> = busy();
         let client_before = processor::own_seconds();
         let (done, elapsed) = self.connect_for(seconds)?;
         let client = processor::own_seconds() - client_before;
-        let server = processor::seconds_of(server).zip(server_before).map(|(a, b)| a - b);
+        let server = busy().zip(server_before).map(|(a, b)| a - b);
         let samples = &mut self.samples;
         samples.rates.push(done as f64 / elapsed);
         samples.connections += done;

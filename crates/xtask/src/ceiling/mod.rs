@@ -1,29 +1,28 @@
 //! `xtask ceiling`: handshakes per second beside those of a key exchange that costs nothing.
 
 mod client;
-mod nginx;
 mod plan;
 mod report;
-mod server;
 
 use std::env;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
 use fastkex_insecure_null::VARIABLE;
-use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext};
+use openssl_runtime::{KeyType, Libraries};
+use scenery::{Offer, Set, Started};
 use serde::Serialize;
 
 use cli::{Failure, Outcome};
 use stage::{Stage, processor};
 
-use plan::{CertificateFiles, Contestant, Listener, Plan, Visit};
+use plan::{Contestant, Listener, Plan, Visit};
 use report::Report;
 
 pub(crate) use client::CeilingClient;
-pub(crate) use server::CeilingServer;
 
 /// Measure TLS handshakes per second beside those of a key exchange that costs nothing
 ///
@@ -94,6 +93,14 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A certificate that servers show.
+struct Trusted {
+    /// What it is, in reports.
+    name: String,
+    file: PathBuf,
+    key_type: KeyType,
+}
+
 /// A server that runs.
 struct Answering {
     kind: ServerKind,
@@ -101,8 +108,6 @@ struct Answering {
     name: String,
     /// The version of its OpenSSL.
     openssl: String,
-    /// The process that shakes hands.
-    process: u32,
     listeners: Vec<Listener>,
 }
 
@@ -124,78 +129,118 @@ impl Ceiling {
         }
         let module = artifacts::module().map_err(Failure::about("the module"))?;
         let null = artifacts::build("openssl-null", NULL).map_err(Failure::about("the null"))?;
-        let providers = vec![absolute(&module)?, absolute(&null)?];
+        let (module, null) = (absolute(&module)?, absolute(&null)?);
+        let tool = env::current_exe().map_err(Failure::about("this program"))?;
+        if env::var_os(VARIABLE).is_none() {
+            // Whoever loads the null, this process among them, must have it in its environment.
+            let mut again = Command::new(&tool);
+            again.args(env::args_os().skip(1)).env(VARIABLE, "1");
+            return Err(Failure::new(again.exec()));
+        }
 
-        let stage = Stage::new()?;
-        let fail = || Failure::about::<openssl_runtime::Error>("the system's OpenSSL");
-        let libraries = Libraries::system().map_err(fail())?;
-        let context = LibraryContext::new(&libraries).map_err(fail())?;
-        context.load_provider("default").map_err(fail())?.keep();
-        let certificates = self.make_certificates(&stage, &context)?;
-        let plan = Plan { openssl: None, providers, core: processor::last(), certificates };
+        let libraries = Libraries::system().map_err(Failure::about("the system's OpenSSL"))?;
+        let core = processor::last();
+        let set = Set::new(&libraries, &module, &tool)?.with_module(&null)?.on(core);
+        let mut certificates = Vec::new();
+        for (name, kind, key_type) in CERTIFICATES {
+            if self.certificate.is_empty() || self.certificate.contains(&kind) {
+                let file = set.certificate(key_type)?.certificate;
+                certificates.push(Trusted { name: name.into(), file, key_type });
+            }
+        }
+        let trusted = certificates.iter().map(|one| (one.name.clone(), one.file.clone()));
+        let plan =
+            Plan { openssl: None, providers: vec![module, null], core, trusted: trusted.collect() };
 
-        let mut report = Report::new(self.rounds, self.seconds, plan.core);
+        let mut report = Report::new(self.rounds, self.seconds, core);
         let nginx = if self.wants(ServerKind::Nginx) {
-            // nginx uses the system's libssl: what that lacks is not asked of it.
-            let told: Vec<_> = context.tls_groups().iter().map(|group| group.id).collect();
-            let contestants = plan::contestants();
-            // All its groups share one configuration.
-            let known = |one: &Contestant| {
-                !one.is_faster && (!one.is_openssls || told.contains(&one.group.code_point))
-            };
-            let groups: Vec<_> = contestants.into_iter().filter(known).collect();
-            nginx::start(&stage, &plan, &groups).unwrap_or_else(|failure| {
-                report.fail(&failure);
-                None
-            })
+            // Those that are faster are for the minimal server.
+            let mut groups = plan::contestants();
+            groups.retain(|one| !one.is_faster);
+            self.start(&set, ServerKind::Nginx, None, groups, &certificates, &mut report)
         } else {
             None
         };
         for folder in folders {
             let plan = Plan { openssl: folder, ..plan.clone() };
             if self.wants(ServerKind::Minimal) {
-                match server::start(&stage, &plan) {
-                    Ok(minimal) => self.visit(&stage, &plan, &minimal, &mut report),
-                    Err(failure) => report.fail(&failure),
+                let (openssl, groups) = (plan.openssl.as_deref(), plan::contestants());
+                let minimal = ServerKind::Minimal;
+                if let Some(minimal) =
+                    self.start(&set, minimal, openssl, groups, &certificates, &mut report)
+                {
+                    self.visit(&set.stage, &plan, &minimal, &mut report);
                 }
             }
             if let Some(nginx) = &nginx {
-                self.visit(&stage, &plan, nginx, &mut report);
+                self.visit(&set.stage, &plan, nginx, &mut report);
             }
         }
         self.publish(&report)?;
         Ok(report.is_complete())
     }
 
-    fn wants(&self, kind: ServerKind) -> bool {
-        self.server.is_empty() || self.server.contains(&kind)
+    /// Starts a server with all certificates; `None` if it is not installed, or failed, which is told.
+    fn start(
+        &self,
+        set: &Set,
+        kind: ServerKind,
+        openssl: Option<&Path>,
+        mut groups: Vec<Contestant>,
+        certificates: &[Trusted],
+        report: &mut Report,
+    ) -> Option<Answering> {
+        if kind == ServerKind::Nginx {
+            // nginx takes all or nothing, and has the system's libssl.
+            groups.retain(|one| set.knows(one.group.name).unwrap_or(false));
+        }
+        let offer = |one: &Contestant| {
+            let offer = Offer::new(one.group.name);
+            if one.is_faster { offer.faster() } else { offer }
+        };
+        let offers: Vec<_> = groups.iter().map(offer).collect();
+        let mut answering = None;
+        for certificate in certificates {
+            let started = match kind {
+                ServerKind::Nginx => scenery::nginx(set, certificate.key_type, &offers),
+                ServerKind::Minimal => {
+                    scenery::minimal::start_known(set, certificate.key_type, &offers, openssl)
+                }
+            };
+            let servers = match started {
+                Ok(Started::Listening(servers)) => servers,
+                Ok(Started::Absent(why)) => {
+                    eprintln!("ceiling: left out: {why}");
+                    return None;
+                }
+                Err(failure) => {
+                    report.fail(&failure);
+                    return None;
+                }
+            };
+            let all = answering.get_or_insert_with(|| Answering {
+                kind,
+                name: servers.first().map_or_else(String::new, |one| one.tls.name.clone()),
+                openssl: servers.first().map_or_else(String::new, |one| one.openssl.clone()),
+                listeners: Vec::new(),
+            });
+            for server in servers {
+                let Some(one) = groups.iter().find(|one| offer(one) == server.offer) else {
+                    continue;
+                };
+                all.listeners.push(Listener {
+                    certificate: certificate.name.clone(),
+                    label: one.label.into(),
+                    port: server.port,
+                    processes: server.tls.all_processes(),
+                });
+            }
+        }
+        answering
     }
 
-    /// One of each kind that is wanted, in files.
-    fn make_certificates(
-        &self,
-        stage: &Stage,
-        context: &LibraryContext,
-    ) -> Result<Vec<CertificateFiles>, Failure> {
-        let mut files = Vec::new();
-        for (name, kind, key_type) in CERTIFICATES {
-            if !self.certificate.is_empty() && !self.certificate.contains(&kind) {
-                continue;
-            }
-            let made = Certificate::self_signed(context, key_type, &["localhost"]);
-            let texts = made
-                .and_then(|made| Ok((made.to_pem()?, made.key().to_private_pem()?)))
-                .map_err(Failure::about(name))?;
-            let path = |suffix: &str| format!("{}.{suffix}", name.replace(' ', "-"));
-            stage.write(&path("crt"), &texts.0)?;
-            stage.write(&path("key"), &String::from_utf8_lossy(&texts.1))?;
-            files.push(CertificateFiles {
-                name: name.into(),
-                certificate: stage.folder().join(path("crt")),
-                key: stage.folder().join(path("key")),
-            });
-        }
-        Ok(files)
+    fn wants(&self, kind: ServerKind) -> bool {
+        self.server.is_empty() || self.server.contains(&kind)
     }
 
     /// Has a client shake hands with a server and reports on it.
@@ -203,7 +248,6 @@ impl Ceiling {
         let visit = Visit {
             plan: plan.clone(),
             listeners: server.listeners.clone(),
-            server: server.process,
             rounds: self.rounds,
             seconds: self.seconds,
         };
@@ -253,6 +297,6 @@ fn role(stage: &Stage, name: &str, description: &impl Serialize) -> Result<Comma
     stage.write(&file, &serde_json::to_string(description).map_err(Failure::new)?)?;
     let mut command = Command::new(env::current_exe().map_err(Failure::about("this program"))?);
     stage.prepare(&mut command);
-    command.args([name, &file]).env(VARIABLE, "1");
+    command.args([name, &file]);
     Ok(command)
 }

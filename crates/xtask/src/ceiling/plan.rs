@@ -17,8 +17,6 @@ pub(crate) struct Contestant {
     /// Its name in reports; OpenSSL's is the group's.
     pub(crate) label: &'static str,
     pub(crate) group: Group,
-    /// Not every libssl has it.
-    pub(crate) is_openssls: bool,
     /// Its key exchange, and signatures, are computed by fastkex where fastkex offers to.
     pub(crate) is_faster: bool,
 }
@@ -51,13 +49,12 @@ pub(crate) fn contestants() -> Vec<Contestant> {
             client_bytes: null.client_bytes,
             server_bytes: null.server_bytes,
         },
-        is_openssls: false,
         is_faster: false,
     });
     let named = |label: &'static str| {
-        let (is_openssls, is_faster) = (OPENSSLS.contains(&label), label == X25519_FASTER);
+        let is_faster = label == X25519_FASTER;
         let group = groups::named(if is_faster { X25519 } else { label });
-        group.map(|group| Contestant { label, group, is_openssls, is_faster })
+        group.map(|group| Contestant { label, group, is_faster })
     };
     let labels = OURS.into_iter().chain(OPENSSLS).chain([X25519_FASTER]);
     nulls.chain(labels.filter_map(named)).collect()
@@ -72,34 +69,20 @@ pub(crate) struct Plan {
     pub(crate) providers: Vec<PathBuf>,
     /// The processor to run on.
     pub(crate) core: Option<usize>,
-    pub(crate) certificates: Vec<CertificateFiles>,
-}
-
-/// A certificate and its key in PEM.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct CertificateFiles {
-    /// What it is, in reports.
-    pub(crate) name: String,
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
+    /// Certificates by their names in reports, with a file in PEM.
+    pub(crate) trusted: Vec<(String, PathBuf)>,
 }
 
 /// A port on loopback where one certificate is shown and one group accepted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Listener {
-    /// As in [`CertificateFiles`].
+    /// As in [`Plan`].
     pub(crate) certificate: String,
     /// As in [`Contestant`].
     pub(crate) label: String,
     pub(crate) port: u16,
-}
-
-/// What a server says when it is ready.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Ready {
-    /// The version of its OpenSSL.
-    pub(crate) openssl: String,
-    pub(crate) listeners: Vec<Listener>,
+    /// Those of the server.
+    pub(crate) processes: Vec<u32>,
 }
 
 /// What a client is to do.
@@ -107,8 +90,6 @@ pub(crate) struct Ready {
 pub(crate) struct Visit {
     pub(crate) plan: Plan,
     pub(crate) listeners: Vec<Listener>,
-    /// The server's process.
-    pub(crate) server: u32,
     pub(crate) rounds: usize,
     pub(crate) seconds: f64,
 }

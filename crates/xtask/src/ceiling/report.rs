@@ -229,7 +229,6 @@ mod tests {
             kind: ServerKind::Nginx,
             name: "nginx".into(),
             openssl: "3.0.1".into(),
-            process: 1,
             listeners: Vec::new(),
         };
         let mut report = Report::new(3, 1.0, None);
