@@ -9,7 +9,7 @@ OUT := $(or $(CARGO_TARGET_DIR),target)/release
 
 FULL :=
 
-.PHONY: all module test check demo soak test-matrix bench ceiling reproduce races fuzz install uninstall clean
+.PHONY: all module test test-applications check demo soak test-matrix bench ceiling reproduce races fuzz install uninstall clean
 
 all: module
 
@@ -29,6 +29,11 @@ soak:
 test:
 	@tools/prerequisites test
 	@tools/test
+
+# Stock applications with the lines of docs/applications.md; all of them are installed.
+test-applications:
+	@tools/prerequisites applications
+	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex --test applications
 
 test-matrix:
 	@tools/test-matrix

@@ -298,6 +298,33 @@ fn applications_that_override_are_found() {
     assert!(found.iter().any(|line| line.contains("apt-get install stunnel4")), "{found:#?}");
 }
 
+/// stunnel's own property query, if it has one, is found in the program.
+#[test]
+fn a_query_of_an_applications_own_is_told() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let root = tool.path("root");
+    let told = |program: &str, properties: &str| {
+        tool.write("root/usr/bin/stunnel4", program);
+        let config =
+            configuration(&tool, "activate = 1\nx25519 = on\ned25519 = on", ACTIVE, GROUPS);
+        let asked = format!(
+            "ssl_conf = tls\nalg_section = algorithms\n[algorithms]\ndefault_properties = {properties}\n[init]\n"
+        );
+        let config = config.replace("ssl_conf = tls\n", &asked);
+        stdout(&doctor(&tool, &config, &["--app", "stunnel", "--root", root.to_str().unwrap()]))
+    };
+    const OURS: &str = "?provider=fastkex";
+    let text = told("before\0provider!=fips\0after", OURS);
+    for name in ["X25519", "ED25519"] {
+        let message =
+            format!("default_properties: {name} is served by default, not fastkex; the sntrup");
+        assert!(text.contains(&message), "{text}");
+    }
+    for text in [told("another release", OURS), told("provider!=fips", "?provider=default")] {
+        assert!(!text.contains("is served by"), "{text}");
+    }
+}
+
 #[test]
 fn unknown_applications_are_refused() {
     let tool = Tool::new();

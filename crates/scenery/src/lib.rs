@@ -42,7 +42,7 @@ pub use haproxy::before as haproxy_before;
 pub use nginx::start as nginx;
 pub use set::{CertificateFiles, Set};
 pub use stunnel::start as stunnel;
-pub use unbound::start as unbound;
+pub use unbound::{program as unbound_program, start as unbound};
 
 /// The name that every certificate is for, besides 127.0.0.1.
 pub const SERVER_NAME: &str = "localhost";

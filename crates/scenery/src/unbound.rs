@@ -49,7 +49,10 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
 
 /// What is to be run. Where AppArmor is on, the profile that comes with unbound keeps `/usr/sbin/unbound`, and that alone, out of our folder:
 /// there it is a copy.
-fn program(set: &Set) -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// It cannot be copied.
+pub fn program(set: &Set) -> Result<PathBuf, Failure> {
     const CONFINED: &str = "/usr/sbin/unbound";
     const ENABLED: &str = "/sys/module/apparmor/parameters/enabled";
     let is_enabled = fs::read_to_string(ENABLED).is_ok_and(|text| text.starts_with('Y'));

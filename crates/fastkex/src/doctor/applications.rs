@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::ValueEnum;
+use openssl_runtime::Key;
 
 use super::finding::Finding;
 use super::system::Examined;
@@ -40,6 +41,8 @@ struct Facts {
     line: &'static str,
     /// Whether its own default overrides the system's configuration.
     overrides_by_default: bool,
+    /// What some releases ask OpenSSL for algorithms with. If it names a provider, `default_properties` no longer does.
+    own_query: Option<&'static str>,
 }
 
 const NGINX: Facts = Facts {
@@ -52,6 +55,7 @@ const NGINX: Facts = Facts {
     service_fix: "systemctl edit nginx\n[Service]\nEnvironment=OPENSSL_CONF={}",
     line: "ssl_ecdh_curve X25519SNTRUP761:X25519:prime256v1;",
     overrides_by_default: false,
+    own_query: None,
 };
 
 const APACHE2: Facts = Facts {
@@ -64,6 +68,7 @@ const APACHE2: Facts = Facts {
     service_fix: "/etc/apache2/envvars\nexport OPENSSL_CONF={}",
     line: "SSLOpenSSLConfCmd Groups X25519SNTRUP761:X25519:P-256",
     overrides_by_default: false,
+    own_query: None,
 };
 
 const STUNNEL: Facts = Facts {
@@ -76,6 +81,7 @@ const STUNNEL: Facts = Facts {
     service_fix: "systemctl edit stunnel@\n[Service]\nEnvironment=OPENSSL_CONF={}",
     line: "curves = X25519SNTRUP761:X25519:P-256",
     overrides_by_default: true,
+    own_query: Some("provider!=fips"),
 };
 
 const HAPROXY: Facts = Facts {
@@ -88,6 +94,7 @@ const HAPROXY: Facts = Facts {
     service_fix: "/etc/default/haproxy\nOPENSSL_CONF={}",
     line: "ssl-default-bind-curves X25519SNTRUP761:X25519:P-256",
     overrides_by_default: false,
+    own_query: None,
 };
 
 const UNBOUND: Facts = Facts {
@@ -100,6 +107,7 @@ const UNBOUND: Facts = Facts {
     service_fix: "/etc/default/unbound\nOPENSSL_CONF={}",
     line: "",
     overrides_by_default: false,
+    own_query: None,
 };
 
 const CURL: Facts = Facts {
@@ -112,6 +120,7 @@ const CURL: Facts = Facts {
     service_fix: "",
     line: "curves = X25519SNTRUP761:X25519:P-256",
     overrides_by_default: false,
+    own_query: None,
 };
 
 impl Application {
@@ -196,6 +205,7 @@ pub(super) fn examine(
     }
     if let Some(examined) = examined {
         examine_libssl(facts, root, examined, findings);
+        examine_query(facts, &program, examined, findings);
         examine_service(facts, root, examined, findings);
     }
     examine_directives(application, facts, root, examined, findings);
@@ -242,6 +252,33 @@ fn examine_libssl(facts: &Facts, root: &Path, examined: &Examined, findings: &mu
             "install a build of the application that does",
         ),
     });
+}
+
+/// Whether a property query of the application's own keeps X25519 and Ed25519 of ours from it.
+fn examine_query(facts: &Facts, program: &Path, examined: &Examined, findings: &mut Vec<Finding>) {
+    let (Some(query), Some(context)) = (facts.own_query, &examined.context) else { return };
+    let has_it = fs::read(program)
+        .is_ok_and(|program| program.windows(query.len()).any(|bytes| bytes == query.as_bytes()));
+    if !has_it {
+        return;
+    }
+    let serves = |name: &str, query: Option<&str>| {
+        Key::generate(context, name, query).ok()?.provider().filter(|name| !name.is_empty())
+    };
+    for name in ["X25519", "ED25519"] {
+        let (usual, own) = (serves(name, None), serves(name, Some(query)));
+        if let (Some(usual), Some(own)) = (usual, own)
+            && usual != own
+        {
+            findings.push(Finding::note(
+                facts.name,
+                format!(
+                    "asks for '{query}' in place of default_properties: {name} is served by {own}, not {usual}; \
+                     the sntrup groups are ours all the same"
+                ),
+            ));
+        }
+    }
 }
 
 /// Whether the service gets the configuration that was examined.

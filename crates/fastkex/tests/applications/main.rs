@@ -1,0 +1,239 @@
+//! Stock applications with the lines of `docs/applications.md`: the group of a connection, told by both ends.
+
+mod cases;
+mod document;
+mod peer;
+mod services;
+mod stand;
+mod words;
+
+use std::collections::BTreeSet;
+
+use cases::*;
+use document::{block, replaced, without_groups};
+use peer::{Content, GROUP, Host, SERVED, ask_plainly, serve_plainly, visit};
+use stand::{Purpose, Stand, Way, is_listening, is_root};
+
+/// An application in one of its roles.
+pub(crate) struct Case {
+    pub(crate) program: &'static str,
+    pub(crate) package: &'static str,
+    pub(crate) block: &'static str,
+    /// What stands in the block for the reader's own names, and what is put there: `{port}` is where the application listens, `{peer}` where the
+    /// other end does, and `{plain}` where there is a page without TLS.
+    pub(crate) places: &'static [(&'static str, &'static str)],
+    /// Around the block; lines that begin with `%root` are for root only, who can become another user.
+    pub(crate) frame: &'static str,
+    /// What is started, with `{file}` for the file with all that.
+    pub(crate) command: &'static [&'static str],
+    pub(crate) role: Role,
+    pub(crate) content: Content,
+    /// What a page served by it says, or what it prints of a page that is served to it.
+    pub(crate) served: &'static str,
+    pub(crate) word: Option<(Source, Word)>,
+    /// Whether OpenSSL's configuration alone does it.
+    pub(crate) alone: bool,
+    /// Whether the block has a line for groups.
+    pub(crate) line: bool,
+}
+
+/// Reads the group in what an application says.
+pub(crate) type Word = fn(&str) -> Option<String>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It is connected to.
+    Server,
+    /// It stays, and connects when it is asked without TLS.
+    Proxy,
+    /// It connects, and ends.
+    Client,
+}
+
+/// Where an application says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Page,
+    Log,
+    File(&'static str),
+}
+
+impl Case {
+    fn run(&self) {
+        let Some(stand) = Stand::new(self.program, self.package) else { return };
+        drop(stand);
+        for way in [Way::Neither, Way::Configuration, Way::Line] {
+            let is_ours = match way {
+                Way::Neither => false,
+                Way::Configuration => self.alone,
+                Way::Line if self.line => true,
+                Way::Line => continue,
+            };
+            self.run_way(way, if is_ours { GROUP } else { "X25519" });
+        }
+    }
+
+    fn run_way(&self, way: Way, expected: &str) {
+        let about = format!("{}, {way:?}", self.block);
+        let stand = Stand::new(self.program, self.package).unwrap();
+        let stage = &stand.set.stage;
+        let host = Host::start(&stand, self.content);
+        let [port] = stage::free_ports().unwrap();
+        let file = format!("{}.txt", self.block);
+        stage.write(&file, &self.text(&stand, way, [port, host.port])).unwrap();
+
+        let (program, arguments) = self.command.split_first().unwrap();
+        let mut command = stand.command(program);
+        command
+            .args(arguments.iter().map(|argument| argument.replace("{file}", &file)))
+            .env("OPENSSL_CONF", stand.configure(way));
+        let word = |page: &str, log: &str| {
+            let (source, word) = self.word.as_ref()?;
+            match source {
+                Source::Page => word(page),
+                Source::Log => word(log),
+                Source::File(name) => word(&stage.read(name).unwrap()),
+            }
+        };
+
+        if self.role == Role::Client {
+            let finished = stage.run(&mut command).unwrap();
+            let log = format!("{}{}", finished.output, finished.errors);
+            assert!(finished.status.success(), "{about}: {log}");
+            assert!(finished.output.contains(self.served), "{about}: {log}");
+            assert_eq!(host.groups(), [expected], "{about}: {log}");
+            assert_eq!(word(&finished.output, &log).as_deref(), Some(expected), "{about}: {log}");
+            return;
+        }
+
+        let server = stage.start(&file, &mut command, |_| is_listening(port)).unwrap();
+        let (page, purpose) = if self.role == Role::Server {
+            let (group, page) = visit(&stand, port, self.content);
+            assert_eq!(group, expected, "{about}: {}", server.log().unwrap());
+            (page, Purpose::Encapsulations)
+        } else {
+            let page = ask_plainly(port, self.content);
+            let groups = host.groups();
+            let log = server.log().unwrap();
+            assert!(!groups.is_empty(), "{about}: {page}{log}");
+            assert!(groups.iter().all(|group| group == expected), "{about}: {groups:?}");
+            (page, Purpose::KeyPairs)
+        };
+        assert!(page.contains(self.served), "{about}: {page}");
+        if self.word.is_some() {
+            // A log may be late.
+            let said = stage::wait_for(|| word(&page, &server.log().unwrap()));
+            assert_eq!(said.as_deref(), Some(expected), "{about}: {}", server.log().unwrap());
+        }
+        assert_eq!(stand.taken(&server, purpose) > 0, expected == GROUP, "{about}");
+    }
+
+    /// The block with a frame, for this machine.
+    fn text(&self, stand: &Stand, way: Way, [port, peer]: [u16; 2]) -> String {
+        let block = block(self.block);
+        let block = if way == Way::Line { block } else { without_groups(&block) };
+        let places: Vec<_> =
+            self.places.iter().map(|(from, to)| (*from, (*to).to_owned())).collect();
+        let text = self.frame.replace("{block}", &replaced(&block, &places));
+        let mark = "%root ";
+        let lines = text.lines().filter(|line| !line.starts_with(mark) || is_root());
+        let text: String =
+            lines.map(|line| format!("{}\n", line.trim_start_matches(mark))).collect();
+        text.replace("/etc/ssl/example", &stand.path("").trim_end_matches('/'))
+            .replace("/etc/ssl/certs/ca-certificates.crt", &stand.path("cert.pem"))
+            .replace("/usr/local/lib/fastkex", &stand.module_folder())
+            .replace("example.org", "localhost")
+            .replace("{port}", &port.to_string())
+            .replace("{peer}", &peer.to_string())
+            .replace("{plain}", &serve_plainly().to_string())
+    }
+}
+
+#[test]
+fn nginx() {
+    NGINX_SERVER.run();
+    NGINX_CLIENT.run();
+}
+
+#[test]
+fn apache() {
+    APACHE_SERVER.run();
+    APACHE_CLIENT.run();
+}
+
+#[test]
+fn stunnel() {
+    STUNNEL_SERVER.run();
+    STUNNEL_CLIENT.run();
+}
+
+#[test]
+fn haproxy() {
+    HAPROXY_SERVER.run();
+    HAPROXY_CLIENT.run();
+}
+
+/// HAProxy loads the module by itself: there are no counts, and no configuration of OpenSSL's that could help.
+#[test]
+fn haproxy_by_itself() {
+    let Some(stand) = Stand::new("haproxy", "haproxy") else { return };
+    let [port] = stage::free_ports().unwrap();
+    let case =
+        Case { block: "haproxy-provider", places: &[], frame: HAPROXY_BY_ITSELF, ..HAPROXY_SERVER };
+    stand.set.stage.write("haproxy.cfg", &case.text(&stand, Way::Line, [port, 0])).unwrap();
+    let mut command = stand.command("haproxy");
+    command.args(["-W", "-f", "haproxy.cfg"]).env("OPENSSL_CONF", "/dev/null");
+    let server = stand.set.stage.start("haproxy", &mut command, |_| is_listening(port)).unwrap();
+    let (group, page) = visit(&stand, port, Content::Http);
+    assert_eq!(group, GROUP, "{}", server.log().unwrap());
+    assert!(page.contains(SERVED), "{page}");
+}
+
+#[test]
+fn unbound() {
+    UNBOUND_SERVER.run();
+    UNBOUND_CLIENT.run();
+}
+
+#[test]
+fn curl() {
+    CURL.run();
+}
+
+#[test]
+fn python() {
+    PYTHON_SERVER.run();
+    PYTHON_CLIENT.run();
+}
+
+#[test]
+fn openssl() {
+    OPENSSL_SERVER.run();
+    OPENSSL_CLIENT.run();
+}
+
+/// No block of the document has a name and is not tried.
+#[test]
+fn every_block_is_tried() {
+    let cases: BTreeSet<_> = ALL.iter().map(|case| case.block).collect();
+    let others = ["openssl.cnf", "haproxy-provider"].into_iter().chain(services::BLOCKS);
+    let tried: BTreeSet<_> = cases.into_iter().chain(others).collect();
+    assert_eq!(document::names().into_iter().collect::<BTreeSet<_>>(), tried);
+}
+
+/// What the README says in short is said here in full.
+#[test]
+fn the_readme_says_no_other_lines() {
+    let readme = std::fs::read_to_string(artifacts::root().join("README.md")).unwrap();
+    let table = readme.split_once("| application | with the configuration above").unwrap().1;
+    let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), 9, "{rows:#?}");
+    for row in rows {
+        // What is between backquotes is every second piece.
+        for line in row.split('`').skip(1).step_by(2) {
+            assert!(document::TEXT.contains(line), "{line}");
+        }
+        let name = row.trim_start_matches("| ").split([' ', '\'']).next().unwrap();
+        assert!(document::TEXT.contains(&format!("\n## {name}")), "{name}");
+    }
+}

@@ -1,0 +1,191 @@
+//! The other end of each connection: stock libssl with the module.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use openssl_runtime::{Certificate, SslContext, Summary, TlsStream};
+
+use crate::stand::Stand;
+
+/// Wanted first; what is there to fall back to.
+pub(crate) const GROUP: &str = "X25519SNTRUP761";
+const GROUPS: &str = "X25519SNTRUP761:X25519";
+/// For one read.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What both sides of a connection say, to see that it carries something.
+pub(crate) const SERVED: &str = "served";
+
+/// What goes through a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Http,
+    Dns,
+}
+
+/// A question for the address of example.test (RFC 1035, section 4.1), and its answer by the one who is asked.
+const QUESTION: &[u8] = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x07example\x04test\0\0\x01\0\x01";
+const RECORD: &[u8] = b"\xc0\x0c\0\x01\0\x01\0\0\x0e\x10\0\x04\xc0\0\x02\x01";
+
+/// The group of a connection as one end sees it; a second hello does not count.
+pub(crate) fn group_of(summary: &Summary) -> String {
+    let id = summary.group.as_ref().map(|group| group.id);
+    match id {
+        Some(0x1D) => "X25519".into(),
+        Some(id) if !summary.hello_retry => name_of(id),
+        other => format!("{other:?} after another hello"),
+    }
+}
+
+/// The name of a code point.
+pub(crate) fn name_of(id: u16) -> String {
+    let ours = kex::TLS_GROUPS.iter().find(|group| group.code_point == id);
+    ours.map_or_else(
+        || if id == 0x1D { "X25519".into() } else { format!("{id:#x}") },
+        |group| group.name.into(),
+    )
+}
+
+/// Connects to a server, looks at what it serves, and gives the group and what was served.
+pub(crate) fn visit(stand: &Stand, port: u16, content: Content) -> (String, String) {
+    let client = SslContext::client(&stand.context)
+        .and_then(|client| client.trust_pem(&stand.certificate)?.groups(GROUPS))
+        .unwrap()
+        .build();
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut stream = TlsStream::new(&client, stream, Some("localhost")).unwrap();
+    let text = match content {
+        Content::Http => {
+            stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
+            let mut page = Vec::new();
+            // Some end TCP without a word of TLS.
+            let _ = stream.read_to_end(&mut page);
+            String::from_utf8(page).unwrap()
+        }
+        Content::Dns => {
+            stream.write_all(&[&[0, QUESTION.len() as u8], QUESTION].concat()).unwrap();
+            let mut length = [0; 2];
+            stream.read_exact(&mut length).unwrap();
+            let mut answer = vec![0; u16::from_be_bytes(length).into()];
+            stream.read_exact(&mut answer).unwrap();
+            is_answer(&answer)
+        }
+    };
+    (group_of(&stream.summary()), text)
+}
+
+fn is_answer(answer: &[u8]) -> String {
+    let is_it = answer.starts_with(&QUESTION[..2]) && answer.ends_with(&RECORD[12..]);
+    assert!(is_it, "{answer:?}");
+    SERVED.into()
+}
+
+/// Asks over TCP without TLS, or over UDP, and gives what came back.
+pub(crate) fn ask_plainly(port: u16, content: Content) -> String {
+    match content {
+        Content::Http => {
+            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
+            let mut page = String::new();
+            stream.read_to_string(&mut page).unwrap();
+            page
+        }
+        Content::Dns => {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            socket.set_read_timeout(Some(PATIENCE)).unwrap();
+            socket.send_to(QUESTION, (Ipv4Addr::LOCALHOST, port)).unwrap();
+            let mut answer = [0; 512];
+            let length = socket.recv(&mut answer).unwrap();
+            is_answer(&answer[..length])
+        }
+    }
+}
+
+/// A server for clients to come to.
+pub(crate) struct Host {
+    pub(crate) port: u16,
+    groups: Receiver<String>,
+}
+
+impl Host {
+    /// Serves one connection after the other, as long as the program runs.
+    pub(crate) fn start(stand: &Stand, content: Content) -> Host {
+        let files = &stand.files;
+        let certificate =
+            Certificate::from_pem_files(&stand.context, &files.certificate, &files.key, None);
+        let server = SslContext::server(&stand.context, &certificate.unwrap())
+            .and_then(|server| server.groups(GROUPS))
+            .unwrap()
+            .build();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (sender, groups) = channel();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                let Ok(mut stream) = TlsStream::new(&server, stream, None) else { continue };
+                // Told before it is served, so that whoever has the page can ask.
+                let told = sender.send(group_of(&stream.summary()));
+                if told.is_err() || serve(&mut stream, content).is_none() {
+                    continue;
+                }
+                let _ = stream.close();
+                let _ = stream.read(&mut [0]);
+            }
+        });
+        Host { port, groups }
+    }
+
+    /// The groups of all connections so far.
+    pub(crate) fn groups(&self) -> Vec<String> {
+        self.groups.try_iter().collect()
+    }
+}
+
+/// Serves a page without TLS, one connection after the other, as long as the program runs; gives the port.
+pub(crate) fn serve_plainly() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            let _ = serve(&mut stream, Content::Http);
+        }
+    });
+    port
+}
+
+/// Answers one request, or as many questions as come.
+fn serve(stream: &mut (impl Read + Write), content: Content) -> Option<()> {
+    match content {
+        Content::Http => {
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).ok()?;
+                request.extend(byte);
+            }
+            let length = SERVED.len();
+            let head =
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+            stream.write_all((head + SERVED).as_bytes()).ok()
+        }
+        Content::Dns => loop {
+            let mut length = [0; 2];
+            stream.read_exact(&mut length).ok()?;
+            let mut question = vec![0; u16::from_be_bytes(length).into()];
+            stream.read_exact(&mut question).ok()?;
+            // Its header and question, without what may follow; an answer; no more.
+            let end = 12 + question.get(12..)?.iter().position(|byte| *byte == 0)? + 5;
+            let mut answer = question.get(..end)?.to_vec();
+            answer[2..4].copy_from_slice(&[0x81, 0x80]);
+            answer[6..12].copy_from_slice(&[0, 1, 0, 0, 0, 0]);
+            answer.extend(RECORD);
+            stream.write_all(&[&[0, answer.len() as u8], &answer[..]].concat()).ok()?;
+        },
+    }
+}

@@ -1,0 +1,128 @@
+//! Where services read OpenSSL's configuration from.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::document::{TEXT, block, replaced};
+use crate::stand::{Stand, Way, absent};
+
+/// The blocks that are tried here.
+pub(crate) const BLOCKS: [&str; 5] =
+    ["nginx.service", "stunnel.service", "apache.envvars", "default", "apparmor.unbound"];
+
+const PATH: &str = "/etc/ssl/fastkex.cnf";
+
+/// A service: what `fastkex doctor` calls it, its program, the block, the file that it goes to, and what of Debian's reads that file.
+struct Service {
+    name: &'static str,
+    program: &'static str,
+    block: &'static str,
+    file: &'static str,
+    reader: Option<(&'static str, &'static str)>,
+}
+
+const SERVICES: [Service; 5] = [
+    Service {
+        name: "nginx",
+        program: "usr/sbin/nginx",
+        block: "nginx.service",
+        file: "/etc/systemd/system/nginx.service.d/fastkex.conf",
+        reader: Some(("/lib/systemd/system/nginx.service", "[Service]")),
+    },
+    Service {
+        name: "stunnel",
+        program: "usr/bin/stunnel4",
+        block: "stunnel.service",
+        file: "/etc/systemd/system/stunnel@.service.d/fastkex.conf",
+        reader: Some(("/lib/systemd/system/stunnel@.service", "/etc/stunnel/%i.conf")),
+    },
+    Service {
+        name: "apache2",
+        program: "usr/sbin/apache2",
+        block: "apache.envvars",
+        file: "/etc/apache2/envvars",
+        reader: Some(("/usr/sbin/apache2ctl", "envvars")),
+    },
+    Service {
+        name: "haproxy",
+        program: "usr/sbin/haproxy",
+        block: "default",
+        file: "/etc/default/haproxy",
+        reader: Some((
+            "/lib/systemd/system/haproxy.service",
+            "EnvironmentFile=-/etc/default/haproxy",
+        )),
+    },
+    Service {
+        name: "unbound",
+        program: "usr/sbin/unbound",
+        block: "default",
+        file: "/etc/default/unbound",
+        reader: Some((
+            "/lib/systemd/system/unbound.service",
+            "EnvironmentFile=-/etc/default/unbound",
+        )),
+    },
+];
+
+fn doctor(configuration: &str, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fastkex"));
+    command.arg("doctor").args(arguments).env("OPENSSL_CONF", configuration);
+    command.output().unwrap()
+}
+
+#[test]
+fn services_read_what_they_are_said_to() {
+    let Some(stand) = Stand::new("openssl", "openssl") else { return };
+    let configuration = stand.configure(Way::Configuration);
+    for service in &SERVICES {
+        assert!(TEXT.contains(&format!("`{}`", service.file)), "{}", service.file);
+        // The doctor finds it there.
+        let root = stand.set.stage.folder().join(service.name);
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let text = replaced(&block(service.block), &[(PATH, configuration.clone())]);
+        write(service.program, "");
+        write(&service.file[1..], &text);
+        let output =
+            doctor(&configuration, &["--app", service.name, "--root", root.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains(&format!("the service reads {configuration}")), "{said}");
+
+        let Some((reader, mark)) = service.reader else { continue };
+        match fs::read_to_string(reader) {
+            Ok(text) => assert!(text.contains(mark), "{reader}: {text}"),
+            Err(_) => absent(&format!("no {reader}")),
+        }
+    }
+    // The one that is a script.
+    let script = block("apache.envvars") + "\necho $OPENSSL_CONF";
+    let output = Command::new("sh").args(["-ec", &script]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim_end(), PATH);
+}
+
+/// The lines for AppArmor are such as its parser takes in unbound's profile, where both are there.
+#[test]
+fn unbounds_profile_takes_the_lines() {
+    const PROFILE: &str = "/etc/apparmor.d/usr.sbin.unbound";
+    const PARSER: &str = "/sbin/apparmor_parser";
+    let lines = block("apparmor.unbound");
+    assert!(lines.contains(&format!("{PATH} r,")) && lines.contains("/fastkex.so mr,"), "{lines}");
+    if !Path::new(PARSER).exists() || !Path::new(PROFILE).exists() {
+        return artifacts::skipped(
+            "no AppArmor, or no profile for unbound (apt-get install apparmor unbound)",
+        );
+    }
+    let include = "#include <local/usr.sbin.unbound>";
+    let profile = replaced(&fs::read_to_string(PROFILE).unwrap(), &[(include, lines)]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile");
+    fs::write(&path, profile).unwrap();
+    let mut command = Command::new(PARSER);
+    let output = command.args(["--skip-kernel-load", "--skip-cache"]).arg(&path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,68 @@
+//! What applications say of the group of their connection, each in its own way.
+
+use openssl_runtime::wire;
+
+use crate::peer::name_of;
+
+/// nginx's page: a name, or a code point.
+pub(crate) fn in_nginx_page(page: &str) -> Option<String> {
+    let word = page.split_once("group ")?.1.split_whitespace().next()?;
+    let id = word.strip_prefix("0x").and_then(|hex| u16::from_str_radix(hex, 16).ok());
+    Some(id.map_or_else(|| word.to_owned(), name_of))
+}
+
+/// stunnel's log: the size of the client's share.
+pub(crate) fn in_stunnel_log(log: &str) -> Option<String> {
+    let line = log.split_once("Peer temporary key: ")?.1.split_once('\n')?.0;
+    let (name, bits) = line.strip_suffix(" bits")?.rsplit_once(", ")?;
+    let is_ours = |group: &&&kex::TlsGroup| (8 * group.public_key_bytes).to_string() == bits;
+    let ours = kex::TLS_GROUPS.iter().find(is_ours);
+    Some(ours.map_or_else(|| name.to_owned(), |group| group.name.to_owned()))
+}
+
+/// What `openssl -msg` prints, `    02 00 04 65 ...`.
+pub(crate) fn in_openssl_messages(text: &str) -> Option<String> {
+    in_dump(text, |line| line.strip_prefix("    "))
+}
+
+/// curl's trace, `0010: 78 49 54 61 ... xITa`.
+pub(crate) fn in_curl_trace(text: &str) -> Option<String> {
+    in_dump(text, |line| {
+        let (offset, bytes) = line.split_once(": ")?;
+        (offset.len() == 4).then(|| bytes.get(..48).unwrap_or(bytes))
+    })
+}
+
+/// Apache's log, `[...] ... | 0010: 78 49 54 61 ... xITa |`.
+pub(crate) fn in_apache_log(text: &str) -> Option<String> {
+    in_dump(text, |line| {
+        let (_, bytes) = line.split_once("| ")?.1.split_once(": ")?;
+        bytes.get(..47)
+    })
+}
+
+/// What our callback in Python prints: a message a line.
+pub(crate) fn in_python_messages(text: &str) -> Option<String> {
+    text.lines().find_map(|line| in_dump(line, |line| line.strip_prefix("message ")))
+}
+
+/// The group of the ServerHello in a dump, where `hex` tells the hexadecimal digits of a line that has some.
+fn in_dump(text: &str, hex: impl Fn(&str) -> Option<&str>) -> Option<String> {
+    let mut messages = vec![Vec::new()];
+    for line in text.lines() {
+        let Some(digits) = hex(line) else {
+            messages.push(Vec::new());
+            continue;
+        };
+        let bytes = digits.split([' ', '-']).map_while(|byte| u8::from_str_radix(byte, 16).ok());
+        messages.last_mut()?.extend(bytes);
+    }
+    messages.iter().find_map(|message| {
+        // Some show the message without its record.
+        let length = u16::try_from(message.len()).ok()?.to_be_bytes();
+        let record = [&[22, 3, 3], &length[..], message].concat();
+        let share =
+            [message, &record].into_iter().find_map(|flight| wire::find_server_key_share(flight));
+        Some(name_of(share?.group))
+    })
+}
