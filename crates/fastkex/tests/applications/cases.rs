@@ -33,6 +33,7 @@ pub(crate) const NGINX_SERVER: Case = Case {
     word: Some((Source::Page, in_nginx_page)),
     alone: true,
     line: true,
+    properties: true,
 };
 
 pub(crate) const NGINX_CLIENT: Case = Case {
@@ -44,6 +45,15 @@ pub(crate) const NGINX_CLIENT: Case = Case {
     role: Role::Proxy,
     served: SERVED,
     word: None,
+    ..NGINX_SERVER
+};
+
+/// The other directive with which nginx sets groups.
+pub(crate) const NGINX_COMMAND: Case = Case {
+    places: &[
+        ("listen 443 ssl", "listen 127.0.0.1:{port} ssl"),
+        ("ssl_ecdh_curve", "ssl_conf_command Groups"),
+    ],
     ..NGINX_SERVER
 };
 
@@ -84,6 +94,7 @@ pub(crate) const APACHE_SERVER: Case = Case {
     word: Some((Source::Log, in_apache_log)),
     alone: true,
     line: true,
+    properties: true,
 };
 
 pub(crate) const APACHE_CLIENT: Case = Case {
@@ -110,6 +121,7 @@ pub(crate) const STUNNEL_SERVER: Case = Case {
     word: Some((Source::Log, in_stunnel_log)),
     alone: false,
     line: true,
+    properties: false,
 };
 
 pub(crate) const STUNNEL_CLIENT: Case = Case {
@@ -152,6 +164,7 @@ pub(crate) const HAPROXY_SERVER: Case = Case {
     word: None,
     alone: true,
     line: true,
+    properties: true,
 };
 
 pub(crate) const HAPROXY_CLIENT: Case = Case {
@@ -204,10 +217,13 @@ pub(crate) const UNBOUND_SERVER: Case = Case {
     program: "unbound",
     package: "unbound",
     block: "unbound-server",
-    places: &[(
-        "0.0.0.0@853",
-        "127.0.0.1@{port}\n    tls-port: {port}\n    local-data: \"example.test. 3600 IN A 192.0.2.1\"",
-    )],
+    places: &[
+        ("/etc/unbound", "/etc/ssl/example"),
+        (
+            "0.0.0.0@853",
+            "127.0.0.1@{port}\n    tls-port: {port}\n    local-data: \"example.test. 3600 IN A 192.0.2.1\"",
+        ),
+    ],
     frame: UNBOUND,
     command: &["unbound", "-d", "-c", "{file}"],
     role: Role::Server,
@@ -216,6 +232,7 @@ pub(crate) const UNBOUND_SERVER: Case = Case {
     word: None,
     alone: true,
     line: false,
+    properties: true,
 };
 
 pub(crate) const UNBOUND_CLIENT: Case = Case {
@@ -244,6 +261,20 @@ pub(crate) const CURL: Case = Case {
     word: Some((Source::File("trace"), in_curl_trace)),
     alone: true,
     line: true,
+    properties: true,
+};
+
+/// The file that curl reads for its user.
+pub(crate) const CURLRC: Case = Case {
+    places: &[
+        ("curl --curves X25519SNTRUP761:X25519:P-256", "CURL_HOME=. curl"),
+        (
+            "https://example.org/",
+            "--noproxy '*' --no-progress-meter --cacert cert.pem --trace trace https://localhost:{peer}/",
+        ),
+    ],
+    frame: "echo 'curves = X25519SNTRUP761:X25519:P-256' >.curlrc\n{block}",
+    ..CURL
 };
 
 pub(crate) const PYTHON_SERVER: Case = Case {
@@ -263,6 +294,7 @@ with socket.create_server((\"127.0.0.1\", {port}))",
     word: Some((Source::Log, in_python_messages)),
     alone: true,
     line: false,
+    properties: true,
 };
 
 /// It takes the authority from the environment, and no proxy.
@@ -296,6 +328,7 @@ pub(crate) const OPENSSL_SERVER: Case = Case {
     word: Some((Source::Log, in_openssl_messages)),
     alone: true,
     line: true,
+    properties: true,
 };
 
 pub(crate) const OPENSSL_CLIENT: Case = Case {

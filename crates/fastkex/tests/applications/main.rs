@@ -35,6 +35,8 @@ pub(crate) struct Case {
     pub(crate) alone: bool,
     /// Whether the block has a line for groups.
     pub(crate) line: bool,
+    /// Whether `default_properties` has the module's X25519 taken.
+    pub(crate) properties: bool,
 }
 
 /// Reads the group in what an application says.
@@ -60,8 +62,6 @@ pub(crate) enum Source {
 
 impl Case {
     fn run(&self) {
-        let Some(stand) = Stand::new(self.program, self.package) else { return };
-        drop(stand);
         for way in [Way::Neither, Way::Configuration, Way::Line] {
             let is_ours = match way {
                 Way::Neither => false,
@@ -73,9 +73,10 @@ impl Case {
         }
     }
 
+    /// Whether both ends say that it was this group.
     fn run_way(&self, way: Way, expected: &str) {
+        let Some(stand) = Stand::new(self.program, self.package) else { return };
         let about = format!("{}, {way:?}", self.block);
-        let stand = Stand::new(self.program, self.package).unwrap();
         let stage = &stand.set.stage;
         let host = Host::start(&stand, self.content);
         let [port] = stage::free_ports().unwrap();
@@ -125,7 +126,9 @@ impl Case {
             let said = stage::wait_for(|| word(&page, &server.log().unwrap()));
             assert_eq!(said.as_deref(), Some(expected), "{about}: {}", server.log().unwrap());
         }
-        assert_eq!(stand.taken(&server, purpose) > 0, expected == GROUP, "{about}");
+        assert_eq!(stand.taken(&server, GROUP, purpose) > 0, expected == GROUP, "{about}");
+        let ours = stand.taken(&server, "X25519", Purpose::KeyPairs) > 0;
+        assert_eq!(ours, expected == "X25519" && self.properties, "{about}");
     }
 
     /// The block with a frame, for this machine.
@@ -139,7 +142,7 @@ impl Case {
         let lines = text.lines().filter(|line| !line.starts_with(mark) || is_root());
         let text: String =
             lines.map(|line| format!("{}\n", line.trim_start_matches(mark))).collect();
-        text.replace("/etc/ssl/example", &stand.path("").trim_end_matches('/'))
+        text.replace("/etc/ssl/example", stand.path("").trim_end_matches('/'))
             .replace("/etc/ssl/certs/ca-certificates.crt", &stand.path("cert.pem"))
             .replace("/usr/local/lib/fastkex", &stand.module_folder())
             .replace("example.org", "localhost")
@@ -153,6 +156,7 @@ impl Case {
 fn nginx() {
     NGINX_SERVER.run();
     NGINX_CLIENT.run();
+    NGINX_COMMAND.run_way(Way::Line, GROUP);
 }
 
 #[test]
@@ -198,6 +202,7 @@ fn unbound() {
 #[test]
 fn curl() {
     CURL.run();
+    CURLRC.run_way(Way::Line, GROUP);
 }
 
 #[test]

@@ -11,7 +11,6 @@ use serde_json::Value;
 use stage::{Server, children};
 
 use crate::document::{block, replaced};
-use crate::peer::GROUP;
 
 /// Set by `make test-applications`, which has installed all of them: there one that is absent is a failure.
 const ALL: &str = "FASTKEX_TEST_APPLICATIONS";
@@ -73,16 +72,16 @@ impl Stand {
         self.set.stage.folder().join(name).display().to_string()
     }
 
-    /// Writes OpenSSL's configuration, and gives its path. Counts are on, for the module to tell.
+    /// Writes OpenSSL's configuration, and gives its path. Counts are on, for the module to tell, and its X25519 is, whatever the machine.
     pub(crate) fn configure(&self, way: Way) -> String {
         let ours = "[fastkex_sect]\n";
         let replacements = [
             ("/usr/local/lib/fastkex/fastkex.so", self.module.display().to_string()),
-            (ours, format!("{ours}statistics = on\n")),
+            (ours, format!("{ours}statistics = on\nx25519 = on\n")),
         ];
         let mut text = replaced(&block("openssl.cnf"), &replacements);
         if way != Way::Configuration {
-            text = replaced(&text, &[("Groups = X25519SNTRUP761:X25519:P-256", String::new())]);
+            text = replaced(&text, &[("ssl_conf = ssl_sect\n", String::new())]);
         }
         self.set.stage.write("openssl.cnf", &text).unwrap();
         self.path("openssl.cnf")
@@ -93,9 +92,9 @@ impl Stand {
         self.module.parent().unwrap().display().to_string()
     }
 
-    /// Keys of the group that a process and its children have taken for one side of it.
-    pub(crate) fn taken(&self, server: &Server, purpose: Purpose) -> u64 {
-        family(server.id()).into_iter().map(|process| taken_by(process, purpose)).sum()
+    /// Keys of a group that a process and its children have taken for one side of it.
+    pub(crate) fn taken(&self, server: &Server, group: &str, purpose: Purpose) -> u64 {
+        family(server.id()).into_iter().map(|process| taken_by(process, group, purpose)).sum()
     }
 
     /// A command that is found where servers are.
@@ -125,7 +124,7 @@ fn family(process: u32) -> Vec<u32> {
     [process].into_iter().chain(below).collect()
 }
 
-fn taken_by(process: u32, purpose: Purpose) -> u64 {
+fn taken_by(process: u32, group: &str, purpose: Purpose) -> u64 {
     let purpose = match purpose {
         Purpose::KeyPairs => "key_pairs",
         Purpose::Encapsulations => "encapsulations",
@@ -136,7 +135,7 @@ fn taken_by(process: u32, purpose: Purpose) -> u64 {
     // It fails for a process that has made no handshake with the module.
     let records: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let records = records.as_array().into_iter().flatten();
-    let of_it = records.filter(|record| record["group"] == GROUP && record["purpose"] == purpose);
+    let of_it = records.filter(|record| record["group"] == group && record["purpose"] == purpose);
     of_it
         .map(|record| record["inline"].as_u64().unwrap() + record["from_pool"].as_u64().unwrap())
         .sum()
