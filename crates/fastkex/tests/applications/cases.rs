@@ -207,6 +207,7 @@ server:
     directory: \"/etc/ssl/example\"
     pidfile: \"\"
     chroot: \"\"
+    username: \"\"
 %root     username: unbound
 %root     chroot: \"/etc/ssl/example\"
 remote-control:
