@@ -46,13 +46,14 @@ impl Stand {
     /// `None`, with a line that says so, without the program.
     pub(crate) fn new(program: &str, package: &str) -> Option<Stand> {
         let module = artifacts::module().unwrap().canonicalize().unwrap();
-        let set = Set::new(&module, env!("CARGO_BIN_EXE_fastkex").as_ref()).unwrap();
+        let libraries = Libraries::system().unwrap();
+        let set = Set::new(&libraries, &module, env!("CARGO_BIN_EXE_fastkex").as_ref()).unwrap();
         // What it says to this does not matter.
         if set.stage.stock(program).arg("-V").output().is_err() {
             absent(&format!("no {program} program (apt-get install {package})"));
             return None;
         }
-        let context = LibraryContext::new(&Libraries::system().unwrap()).unwrap();
+        let context = LibraryContext::new(&libraries).unwrap();
         context.load_provider("default").unwrap().keep();
         context.load_provider(module.to_str().unwrap()).unwrap().keep();
         let files = set.certificate(KeyType::EcP256).unwrap();
