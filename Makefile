@@ -9,7 +9,7 @@ OUT := $(or $(CARGO_TARGET_DIR),target)/release
 
 FULL :=
 
-.PHONY: all module test test-applications check demo soak test-matrix bench ceiling reproduce races fuzz install uninstall clean
+.PHONY: all module test test-applications check demo demo-browser soak test-matrix bench ceiling reproduce races fuzz install uninstall clean
 
 all: module
 
@@ -21,6 +21,10 @@ module:
 demo:
 	@tools/prerequisites demo
 	@$(CARGO) run --quiet --release --package xtask -- demo
+
+demo-browser:
+	@tools/prerequisites browser
+	@$(CARGO) run --quiet --release --package xtask -- demo-browser
 
 soak:
 	@tools/prerequisites demo

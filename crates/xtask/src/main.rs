@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod browser;
 mod ceiling;
 mod certificates;
 mod client;
@@ -30,6 +31,9 @@ struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Command {
     Demo(demo::Demo),
+    DemoBrowser(browser::DemoBrowser),
+    #[command(hide = true)]
+    BrowserPage(browser::page::BrowserPage),
     Soak(soak::Soak),
     Ceiling(ceiling::Ceiling),
     #[command(hide = true, name = scenery::minimal::ROLE)]
@@ -46,6 +50,8 @@ struct MinimalServer {
 fn main() -> ExitCode {
     cli::main("xtask", |arguments: Arguments| match arguments.command {
         Command::Demo(demo) => demo.run(),
+        Command::DemoBrowser(demo) => demo.run(),
+        Command::BrowserPage(page) => page.run(),
         Command::Soak(soak) => soak.run(),
         Command::Ceiling(ceiling) => ceiling.run(),
         Command::MinimalServer(server) => scenery::minimal::serve(&server.plan),
