@@ -97,6 +97,7 @@ impl DemoBrowser {
         for file in session.loaded()? {
             say(format_args!("    {file}"))?;
         }
+        session.end();
         conclude(&visits)
     }
 }

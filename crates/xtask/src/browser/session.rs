@@ -90,6 +90,13 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Has the browser end its own processes, as the stage could only kill them.
+    pub(crate) fn end(self) {
+        // The driver says that there is no window any more, if it closes too early. What stays is the stage's.
+        let _ = self.browser.quit();
+        let _ = wait_for(|| descendants(self.driver.id()).is_empty().then_some(()));
+    }
+
     /// The files that tell whose TLS it is, of those that the browser's process for it has loaded.
     pub(crate) fn loaded(&self) -> Result<Vec<String>, Failure> {
         let named = |process: &u32| {

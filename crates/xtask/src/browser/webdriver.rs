@@ -53,6 +53,11 @@ impl<'a> Browser<'a> {
         self.call("POST", "/url", Some(&json!({"url": address}))).map(drop)
     }
 
+    /// Ends the browser.
+    pub(crate) fn quit(&self) -> Result<(), Failure> {
+        self.call("DELETE", "", None).map(drop)
+    }
+
     /// The address of the page.
     pub(crate) fn address(&self) -> Result<String, Failure> {
         Ok(self.call("GET", "/url", None)?.as_str().unwrap_or_default().into())
