@@ -1,5 +1,6 @@
 //! The browser's own automation (W3C's WebDriver), by way of curl.
 
+use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -11,6 +12,10 @@ use stage::Stage;
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// A browser may take long to start.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How often a browser is started, if it does not come up.
+const ATTEMPTS: u32 = 3;
+/// For what is left of the last one to end.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// A browser that is told what to do.
 pub(crate) struct Browser<'a> {
@@ -29,7 +34,16 @@ impl<'a> Browser<'a> {
         }}});
         let mut browser =
             Self { stage, address: format!("http://127.0.0.1:{port}"), version: String::new() };
-        let started = browser.call("POST", "/session", Some(&capabilities))?;
+        let mut started = browser.call("POST", "/session", Some(&capabilities));
+        // On a busy machine the driver may ask for a window before the browser can have one.
+        for _ in 1..ATTEMPTS {
+            if started.is_ok() {
+                break;
+            }
+            thread::sleep(PAUSE);
+            started = browser.call("POST", "/session", Some(&capabilities));
+        }
+        let started = started?;
         let text = |value: &Value| value.as_str().map(str::to_string);
         let session = text(&started["sessionId"]);
         let session = session.ok_or_else(|| Failure::new(format!("WebDriver: {started}")))?;
