@@ -9,6 +9,7 @@ mod clock;
 mod growth;
 mod hand;
 mod kind;
+mod material;
 mod pool;
 mod pools;
 mod refiller;
@@ -19,6 +20,7 @@ mod store;
 
 pub use hand::InHand;
 pub use kind::{Encapsulations, Exchanges, Halves, KeyPairs, Kind, Purpose};
+pub use material::Material;
 pub use pool::Pool;
 pub use pools::{Builder, Pools};
 pub use settings::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};

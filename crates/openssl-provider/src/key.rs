@@ -3,70 +3,9 @@
 use core::ffi::c_void;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kex::{Error, KeyPair, TlsKem};
-use keypool::{InHand, KeyPairs};
-use zeroize::Zeroizing;
+pub(crate) use keypool::Material;
 
 use crate::provider::Provider;
-
-/// A key's contents: immutable, so that operations in progress keep what they began with.
-pub(crate) enum Material<K: TlsKem> {
-    Public(K::PublicKey),
-    /// A key from elsewhere.
-    Pair(KeyPair<K>),
-    /// One of ours.
-    InHand(InHand<KeyPairs<K>>),
-}
-
-impl<K: TlsKem> Material<K> {
-    pub(crate) fn public(&self) -> &K::PublicKey {
-        match self {
-            Material::Public(public) => public,
-            Material::Pair(pair) => &pair.public,
-            Material::InHand(pair) => pair.public(),
-        }
-    }
-
-    pub(crate) fn has_secret(&self) -> bool {
-        !matches!(self, Material::Public(_))
-    }
-
-    /// Lets `work` have the secret half; `None` if there is none.
-    pub(crate) fn with_secret<R>(
-        &self,
-        work: impl FnOnce(&K::SecretKey) -> Result<R, Error>,
-    ) -> Option<Result<R, Error>> {
-        match self {
-            Material::Public(_) => None,
-            Material::Pair(pair) => Some(work(&pair.secret)),
-            Material::InHand(pair) => Some(pair.with_secret(work)),
-        }
-    }
-
-    pub(crate) fn public_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; K::PUBLIC_KEY_BYTES];
-        K::write_public_key(self.public(), &mut bytes);
-        bytes
-    }
-
-    pub(crate) fn secret_bytes(&self) -> Option<Zeroizing<Vec<u8>>> {
-        let mut bytes = Zeroizing::new(vec![0; K::SECRET_KEY_BYTES]);
-        let written = self.with_secret(|secret| {
-            K::write_secret_key(secret, &mut bytes);
-            Ok(())
-        });
-        written?.ok().map(|()| bytes)
-    }
-
-    pub(crate) fn from_public_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        Ok(Material::Public(K::read_public_key(bytes)?))
-    }
-
-    pub(crate) fn from_secret_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let secret = K::read_secret_key(bytes)?;
-        Ok(Material::Pair(KeyPair { public: K::public_key(&secret), secret }))
-    }
-}
 
 /// A key of a group.
 pub(crate) type Key<K> = Holder<Material<K>>;
