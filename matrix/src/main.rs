@@ -1,6 +1,7 @@
-//! What `tools/test-matrix` and `tools/ceiling` need of Rust: `matrix build FOLDER [VERSION]...` builds the releases of OpenSSL below the
-//! folder, each once, and prints their versions and prefixes, or only those whose versions begin so; `matrix groups` prints the names
-//! and code points of our TLS groups.
+//! What `tools/test-matrix`, `tools/ceiling` and `legacy/openssl-1.1.1` need of Rust: `matrix build FOLDER [VERSION]...` builds the
+//! releases of OpenSSL below the folder, each once, and prints their versions and prefixes, or only those whose versions begin so;
+//! `matrix legacy FOLDER [stock]` does so with OpenSSL 1.1.1, patched unless told otherwise; `matrix groups` prints the names and code
+//! points of our TLS groups.
 
 #![forbid(unsafe_code)]
 
@@ -16,13 +17,15 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments[..] {
         ["build", folder, ref versions @ ..] => build(Path::new(folder), versions),
+        ["legacy", folder] => legacy(Path::new(folder), true),
+        ["legacy", folder, "stock"] => legacy(Path::new(folder), false),
         ["groups"] => {
             kex::TLS_GROUPS
                 .iter()
                 .for_each(|group| println!("{} {:04x}", group.name, group.code_point));
             Ok(())
         }
-        _ => Err("usage: matrix build FOLDER [VERSION]... | matrix groups".into()),
+        _ => Err("usage: matrix build FOLDER [VERSION]... | matrix legacy FOLDER [stock] | matrix groups".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -49,9 +52,17 @@ fn build(folder: &Path, versions: &[&str]) -> Result<(), String> {
     let is_wanted = |release: &&Release| {
         versions.is_empty() || versions.iter().any(|version| begins(release, version))
     };
-    for release in releases.iter().filter(is_wanted) {
-        let prefix = release.build(&folder).map_err(|error| format!("{release}: {error}"))?;
-        println!("{} {}", release.version(), prefix.display());
-    }
+    releases.iter().filter(is_wanted).try_for_each(|release| install(release, &folder))
+}
+
+fn legacy(folder: &Path, patched: bool) -> Result<(), String> {
+    let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
+    let source = openssl_1_1_1::source_dir();
+    install(&Release::legacy(openssl_1_1_1::version(), source, patched), &folder)
+}
+
+fn install(release: &Release, folder: &Path) -> Result<(), String> {
+    let prefix = release.build(folder).map_err(|error| format!("{release}: {error}"))?;
+    println!("{} {}", release.version(), prefix.display());
     Ok(())
 }

@@ -7,22 +7,48 @@ use std::process::{Command, Stdio};
 /// Stands in for a script that the crates leave out and that links shared libraries.
 const MKDEF: &str = include_str!("../mkdef.pl");
 
+/// What 1.1.1 gets of ours, in this order.
+const PATCHES: [&str; 2] = [
+    include_str!("../../legacy/openssl-1.1.1/patches/0001-identifiers.patch"),
+    include_str!("../../legacy/openssl-1.1.1/patches/0002-kem-groups.patch"),
+];
+/// The groups that the patches add.
+const PATCHED_GROUPS: [&str; 2] = ["sntrup761", "sntrup857"];
+
 /// A release of OpenSSL whose source an `openssl-src` crate carries.
 pub(crate) struct Release {
     crate_version: &'static str,
     source: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// 3.0 and later.
+    WithProviders,
+    /// 1.1.1, as it is or with [`PATCHES`].
+    Legacy { patched: bool },
 }
 
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OpenSSL {}", self.version())
+        let kind = match self.kind {
+            Kind::Legacy { patched: true } => ", patched",
+            _ => "",
+        };
+        write!(f, "OpenSSL {}{kind}", self.version())
     }
 }
 
 impl Release {
     /// From what the crate tells: its version, such as `400.0.2+4.0.3`, and its folder of sources.
     pub(crate) fn new(crate_version: &'static str, source: PathBuf) -> Self {
-        Self { crate_version, source }
+        Self { crate_version, source, kind: Kind::WithProviders }
+    }
+
+    /// 1.1.1, as it is or patched: with identifiers and TLS groups for sntrup, under the code points of `kex`.
+    pub(crate) fn legacy(crate_version: &'static str, source: PathBuf, patched: bool) -> Self {
+        Self { crate_version, source, kind: Kind::Legacy { patched } }
     }
 
     /// OpenSSL's own version.
@@ -33,22 +59,15 @@ impl Release {
     /// Builds and installs shared libraries, headers and the program `openssl` below `folder`, unless that was done before,
     /// and returns the prefix. OpenSSL's own Makefile does it, with OpenSSL's defaults.
     pub(crate) fn build(&self, folder: &Path) -> io::Result<PathBuf> {
-        let name = format!("openssl-{}", self.version());
+        let suffix = if self.kind == (Kind::Legacy { patched: false }) { "-stock" } else { "" };
+        let name = format!("openssl-{}{suffix}", self.version());
         let (prefix, tree) = (folder.join(&name), folder.join(format!("{name}.build")));
         let log = folder.join(format!("{name}.log"));
-        let options = [
-            format!("--prefix={}", prefix.display()),
-            format!("--openssldir={}/ssl", prefix.display()),
-            "--libdir=lib".into(),
-            format!("-Wl,-rpath,{}/lib", prefix.display()),
-            "no-tests".into(),
-            // A module, whose list of symbols the crates leave out, too.
-            "no-legacy".into(),
-        ];
+        let options = self.options(&prefix);
         // Written last, so that it tells a build that is complete and was made in this way in this place.
         let (stamp, recipe) = (
             prefix.join("recipe"),
-            format!("{}\n{}\n{MKDEF}", self.crate_version, options.join("\n")),
+            format!("{}\n{}\n{}", self.crate_version, options.join("\n"), self.changes()),
         );
 
         fs::create_dir_all(folder)?;
@@ -62,23 +81,67 @@ impl Release {
         remove(&tree)?;
         let log = Log { file: File::create(&log)?, path: log };
         log.run(Command::new("cp").arg("-R").args([&self.source, &tree]))?;
-        fs::write(tree.join("util/mkdef.pl"), MKDEF)?;
-        log.run(Command::new("perl").arg("Configure").args(&options).current_dir(&tree))?;
+        match self.kind {
+            Kind::WithProviders => {
+                fs::write(tree.join("util/mkdef.pl"), MKDEF)?;
+                log.run(Command::new("perl").arg("Configure").args(&options).current_dir(&tree))?;
+            }
+            Kind::Legacy { patched } => {
+                if patched {
+                    // What the patches and OpenSSL's own scripts change must not be read-only, as a vendored crate's files may be.
+                    log.run(Command::new("chmod").args(["-R", "u+w"]).arg(&tree))?;
+                    for patch in PATCHES {
+                        let file = tree.join("fastkex.patch");
+                        fs::write(&file, patch)?;
+                        let arguments = ["--strip=1", "--fuzz=0", "--input=fastkex.patch"];
+                        log.run(Command::new("patch").args(arguments).current_dir(&tree))?;
+                    }
+                }
+                log.run(Command::new("sh").arg("config").args(&options).current_dir(&tree))?;
+                if patched {
+                    log.make("-j1", "generate_crypto_objects", &tree)?;
+                }
+            }
+        }
         let jobs = format!("-j{}", std::thread::available_parallelism()?);
         // One goal at a time: OpenSSL's recursive goals build the same files when they run side by side.
         for goal in ["build_libs", "build_programs", "install_dev", "install_programs"] {
-            // A `make` that runs us must not hand its own flags down.
-            log.run(
-                Command::new("make")
-                    .args([&jobs, goal])
-                    .current_dir(&tree)
-                    .env_remove("MAKEFLAGS")
-                    .env_remove("MFLAGS"),
-            )?;
+            log.make(&jobs, goal, &tree)?;
         }
         remove(&tree)?;
         fs::write(&stamp, recipe)?;
         Ok(prefix)
+    }
+
+    fn options(&self, prefix: &Path) -> Vec<String> {
+        let mut options = vec![
+            format!("--prefix={}", prefix.display()),
+            format!("--openssldir={}/ssl", prefix.display()),
+            "--libdir=lib".into(),
+            format!("-Wl,-rpath,{}/lib", prefix.display()),
+            "no-tests".into(),
+        ];
+        match self.kind {
+            // A module, whose list of symbols the crates leave out, too.
+            Kind::WithProviders => options.push("no-legacy".into()),
+            Kind::Legacy { patched: false } => {}
+            Kind::Legacy { patched: true } => options.extend(
+                kex::TLS_GROUPS
+                    .iter()
+                    .filter(|group| PATCHED_GROUPS.contains(&group.name))
+                    .map(|group| format!("-DTLSEXT_group_{}={:#x}", group.name, group.code_point)),
+            ),
+        }
+        options
+    }
+
+    /// What is not as the crate has it.
+    fn changes(&self) -> String {
+        match self.kind {
+            Kind::WithProviders => MKDEF.into(),
+            Kind::Legacy { patched: false } => String::new(),
+            Kind::Legacy { patched: true } => PATCHES.concat(),
+        }
     }
 }
 
@@ -89,6 +152,13 @@ struct Log {
 }
 
 impl Log {
+    fn make(&self, jobs: &str, goal: &str, tree: &Path) -> io::Result<()> {
+        // A `make` that runs us must not hand its own flags down.
+        let mut command = Command::new("make");
+        command.args([jobs, goal]).current_dir(tree).env_remove("MAKEFLAGS").env_remove("MFLAGS");
+        self.run(&mut command)
+    }
+
     fn run(&self, command: &mut Command) -> io::Result<()> {
         let status = command
             .stdin(Stdio::null())
