@@ -54,8 +54,20 @@ pub fn build_with(package: &str, features: &[&str], file: &str) -> io::Result<Pa
 /// # Errors
 /// As [`build`], or the file cannot be copied to its own name.
 pub fn module() -> io::Result<PathBuf> {
-    let built = build("openssl-provider", "libfastkex_provider.so")?;
-    let module = built.with_file_name("fastkex.so");
+    renamed(build("openssl-provider", "libfastkex_provider.so")?, "fastkex.so")
+}
+
+/// Builds the ENGINE for OpenSSL 1.1.1 and returns its path.
+///
+/// # Errors
+/// As [`module`].
+pub fn engine() -> io::Result<PathBuf> {
+    renamed(build("openssl-engine", "libengntru.so")?, "engntru.so")
+}
+
+/// What was built, under its own name.
+fn renamed(built: PathBuf, name: &str) -> io::Result<PathBuf> {
+    let module = built.with_file_name(name);
     // Beside, then renamed: another test may be loading the old one.
     let fresh = |path: &Path| path.metadata().and_then(|data| data.modified());
     if fresh(&module).ok() < fresh(&built).ok() {
@@ -64,6 +76,15 @@ pub fn module() -> io::Result<PathBuf> {
         std::fs::rename(&beside, &module)?;
     }
     Ok(module)
+}
+
+/// Where `legacy/openssl-1.1.1/build` has installed OpenSSL 1.1.1, patched or as it is; `None` before it has.
+pub fn legacy_openssl(patched: bool) -> Option<PathBuf> {
+    let target = release_folder().parent()?.to_path_buf();
+    let name = if patched { "openssl-1.1.1w" } else { "openssl-1.1.1w-stock" };
+    let prefix = target.join("legacy").join(name);
+    // Written when all else is there.
+    prefix.join("recipe").exists().then_some(prefix)
 }
 
 /// Says in one line that a test was skipped, and why: past the test harness, which keeps printed lines to itself.

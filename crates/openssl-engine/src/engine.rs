@@ -1,0 +1,198 @@
+//! The ENGINE itself: what libcrypto is told of it, and what it owns.
+
+use core::ffi::{CStr, c_int, c_void};
+use core::ptr;
+
+use kex::Sntrup;
+use openssl_abi::guard;
+use sntrup::{Sntrup761, Sntrup857};
+
+use crate::asn1::Encoding;
+use crate::commands;
+use crate::libcrypto::{Libcrypto, Unfit};
+use crate::operations::Operations;
+use crate::reason;
+use crate::state::{EngineKem, State};
+use crate::types::{Asn1Method, Engine, PkeyMethod};
+
+const ID: &CStr = c"engntru";
+const NAME: &CStr = c"fastkex: Streamlined NTRU Prime 761 and 857";
+
+const KEMS: usize = 2;
+
+/// What an ENGINE has. libcrypto frees the tables before it calls [`destroy`].
+struct Tables {
+    nids: [c_int; KEMS],
+    operations: [*mut PkeyMethod; KEMS],
+    encodings: [*mut Asn1Method; KEMS],
+}
+
+/// Fills in `engine`. `false` with a reason in the error queue if that cannot be.
+///
+/// # Safety
+/// `engine` is a new structure of the libcrypto in which `address` lies.
+pub(crate) unsafe fn bind(engine: *mut Engine, id: Option<&CStr>, address: *const c_void) -> bool {
+    let bound = Libcrypto::around(address).and_then(|libcrypto| {
+        if let Some(other) = id.filter(|&id| id != ID) {
+            let message = format!("ENGINE {}: expected {ID:?}", other.to_string_lossy());
+            libcrypto.raise(reason::COMMAND, &message);
+            return Ok(false);
+        }
+        let tables = Tables::new(libcrypto)?;
+        // SAFETY: by the caller's promise; what is given is static, or the ENGINE's from now on.
+        Ok(tables.is_some_and(|tables| unsafe { tables.install(libcrypto, engine) }))
+    });
+    bound.unwrap_or_else(|unfit| {
+        unfit.raise();
+        false
+    })
+}
+
+impl Tables {
+    /// `None` if there is no memory.
+    fn new(libcrypto: &Libcrypto) -> Result<Option<Box<Self>>, Unfit> {
+        type A = Sntrup<Sntrup761>;
+        type B = Sntrup<Sntrup857>;
+        let nids = [known::<A>(libcrypto)?, known::<B>(libcrypto)?];
+        let mut tables = Box::new(Tables {
+            nids,
+            operations: [ptr::null_mut(); KEMS],
+            encodings: [ptr::null_mut(); KEMS],
+        });
+        let operations = [Operations::<A>::table(libcrypto), Operations::<B>::table(libcrypto)];
+        let encodings = [Encoding::<A>::table(libcrypto), Encoding::<B>::table(libcrypto)];
+        tables.operations = operations.map(Option::unwrap_or_default);
+        tables.encodings = encodings.map(Option::unwrap_or_default);
+        let complete =
+            operations.iter().all(Option::is_some) && encodings.iter().all(Option::is_some);
+        if !complete {
+            tables.free(libcrypto);
+            return Ok(None);
+        }
+        Ok(Some(tables))
+    }
+
+    fn free(&self, libcrypto: &Libcrypto) {
+        // SAFETY: made by libcrypto and not given away; null is nothing.
+        unsafe {
+            self.operations.iter().for_each(|&table| (libcrypto.functions.method_free)(table));
+            self.encodings.iter().for_each(|&table| (libcrypto.functions.asn1_free)(table));
+        }
+    }
+
+    /// # Safety
+    /// `engine` is a new structure of `libcrypto`.
+    unsafe fn install(self: Box<Self>, libcrypto: &Libcrypto, engine: *mut Engine) -> bool {
+        let functions = &libcrypto.functions;
+        let tables = Box::into_raw(self);
+        // SAFETY: by the caller's promise. Data comes first, since the functions look for it.
+        unsafe {
+            if (functions.engine_set_data)(engine, libcrypto.engine_index, tables.cast()) != 1 {
+                Box::from_raw(tables).free(libcrypto);
+                return false;
+            }
+            // None of these fails but for a null argument.
+            (functions.engine_set_id)(engine, ID.as_ptr()) == 1
+                && (functions.engine_set_name)(engine, NAME.as_ptr()) == 1
+                && (functions.engine_set_destroy)(engine, destroy) == 1
+                && (functions.engine_set_commands)(engine, commands::TABLE.as_ptr()) == 1
+                && (functions.engine_set_control)(engine, commands::control) == 1
+                && (functions.engine_set_methods)(engine, operations) == 1
+                && (functions.engine_set_asn1_methods)(engine, encodings) == 1
+        }
+    }
+
+    /// # Safety
+    /// `engine` is one that [`bind`] filled in.
+    unsafe fn of<'a>(engine: *mut Engine) -> Option<&'a Self> {
+        let libcrypto = Libcrypto::get()?;
+        // SAFETY: by the caller's promise; the tables live as long as the ENGINE.
+        unsafe {
+            (libcrypto.functions.engine_data)(engine, libcrypto.engine_index)
+                .cast::<Self>()
+                .as_ref()
+        }
+    }
+}
+
+/// The number of `K`, if libcrypto has one.
+fn known<K: EngineKem>(libcrypto: &Libcrypto) -> Result<c_int, Unfit> {
+    match libcrypto.nid::<K>() {
+        0 => {
+            let message =
+                format!("this is OpenSSL 1.1.1 without them: it has no {}", K::GROUP.name);
+            Err(Unfit::new(libcrypto, message))
+        }
+        nid => Ok(nid),
+    }
+}
+
+/// Tells the numbers of what there is if `out` is null, else the table of `nid`.
+///
+/// # Safety
+/// Pointers are null or places for what is told.
+unsafe fn tell<M>(
+    tables: &Tables,
+    of: &[*mut M; KEMS],
+    out: *mut *mut M,
+    nids: *mut *const c_int,
+    nid: c_int,
+) -> c_int {
+    if out.is_null() {
+        // SAFETY: by the caller's promise.
+        unsafe { *nids = tables.nids.as_ptr() };
+        return KEMS as c_int;
+    }
+    let found = tables.nids.iter().position(|&known| known == nid).map(|place| of[place]);
+    // SAFETY: by the caller's promise.
+    unsafe { *out = found.unwrap_or_default() };
+    c_int::from(found.is_some())
+}
+
+unsafe extern "C" fn operations(
+    engine: *mut Engine,
+    out: *mut *mut PkeyMethod,
+    nids: *mut *const c_int,
+    nid: c_int,
+) -> c_int {
+    guard(0, || {
+        // SAFETY: libcrypto gives an ENGINE of ours, and places.
+        unsafe {
+            let Some(tables) = Tables::of(engine) else { return 0 };
+            tell(tables, &tables.operations, out, nids, nid)
+        }
+    })
+}
+
+unsafe extern "C" fn encodings(
+    engine: *mut Engine,
+    out: *mut *mut Asn1Method,
+    nids: *mut *const c_int,
+    nid: c_int,
+) -> c_int {
+    guard(0, || {
+        // SAFETY: libcrypto gives an ENGINE of ours, and places.
+        unsafe {
+            let Some(tables) = Tables::of(engine) else { return 0 };
+            tell(tables, &tables.encodings, out, nids, nid)
+        }
+    })
+}
+
+/// libcrypto has freed the tables that the ENGINE's functions told it of.
+unsafe extern "C" fn destroy(engine: *mut Engine) -> c_int {
+    guard(0, || {
+        let Some(libcrypto) = Libcrypto::get() else { return 0 };
+        let (get, set) = (libcrypto.functions.engine_data, libcrypto.functions.engine_set_data);
+        // SAFETY: libcrypto gives an ENGINE of ours, for the last time.
+        unsafe {
+            let tables = get(engine, libcrypto.engine_index);
+            if !tables.is_null() {
+                set(engine, libcrypto.engine_index, ptr::null_mut());
+                drop(Box::from_raw(tables.cast::<Tables>()));
+            }
+        }
+        State::flush();
+        1
+    })
+}
