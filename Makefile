@@ -9,7 +9,7 @@ OUT := $(or $(CARGO_TARGET_DIR),target)/release
 
 FULL :=
 
-.PHONY: all module test test-applications check demo demo-browser soak test-matrix bench ceiling reproduce races fuzz install uninstall clean
+.PHONY: all module legacy test test-applications check demo demo-browser demo-1.1.1 soak test-matrix bench ceiling reproduce races fuzz install uninstall clean
 
 all: module
 
@@ -25,6 +25,16 @@ demo:
 demo-browser:
 	@tools/prerequisites browser
 	@$(CARGO) run --quiet --release --package xtask -- demo-browser
+
+# OpenSSL 1.1.1 as in the paper: legacy/README.md.
+demo-1.1.1:
+	@tools/demo-1.1.1
+
+# Patched OpenSSL 1.1.1 and engntru.so.
+legacy:
+	@legacy/openssl-1.1.1/build
+	$(CARGO) build --release --package openssl-engine
+	@cp -f $(OUT)/libengntru.so $(OUT)/engntru.so.new && mv -f $(OUT)/engntru.so.new $(OUT)/engntru.so
 
 soak:
 	@tools/prerequisites demo
