@@ -85,10 +85,39 @@ fn take<K: Kind>(
     if threads == 1 {
         return some(items);
     }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| some(items / threads))).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    })
+    in_threads(threads, &|| some(items / threads)).into_iter().flatten().collect()
+}
+
+/// Threads of a child that are not std's: where a whole program is Rust's, those of std take a lock of std's as they begin, for what
+/// tells of stacks that overflow, and a thread of the parent may have held it when it forked.
+fn in_threads<T>(count: usize, work: &dyn Fn() -> T) -> Vec<T> {
+    struct Task<'a, T> {
+        work: &'a dyn Fn() -> T,
+        result: Option<T>,
+    }
+    extern "C" fn run<T>(task: *mut libc::c_void) -> *mut libc::c_void {
+        // SAFETY: the task is this thread's until it is joined.
+        let task = unsafe { &mut *task.cast::<Task<'_, T>>() };
+        task.result = Some((task.work)());
+        std::ptr::null_mut()
+    }
+    let mut tasks: Vec<_> = (0..count).map(|_| Task { work, result: None }).collect();
+    let start = |task: &mut Task<'_, T>| {
+        let mut thread = 0;
+        let task: *mut Task<'_, T> = task;
+        // SAFETY: the task lives, untouched, until the thread is joined; what threads share are pools, which allow that.
+        let outcome = unsafe {
+            libc::pthread_create(&raw mut thread, std::ptr::null(), run::<T>, task.cast())
+        };
+        assert_eq!(outcome, 0);
+        thread
+    };
+    let threads: Vec<_> = tasks.iter_mut().map(start).collect();
+    for thread in threads {
+        // SAFETY: it is joined once.
+        assert_eq!(unsafe { libc::pthread_join(thread, std::ptr::null_mut()) }, 0);
+    }
+    tasks.into_iter().map(|task| task.result.unwrap()).collect()
 }
 
 fn no_item_twice<K: Kind>(
