@@ -7,42 +7,43 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 thread_local! {
-    /// `None` unless the thread asked for it.
-    static INSIDE: Cell<Option<Duration>> = const { Cell::new(None) };
+    /// Nanoseconds; `None` unless the thread asked for them. What is called back is taken out before the call that it is part of has been
+    /// added, so there may be less than none.
+    static INSIDE: Cell<Option<i64>> = const { Cell::new(None) };
 }
 
 /// Begins to count for this thread, from zero, or ends it.
 pub fn count_time_inside(yes: bool) {
-    INSIDE.set(yes.then_some(Duration::ZERO));
+    INSIDE.set(yes.then_some(0));
 }
 
 /// What this thread has spent inside libssl and libcrypto since it began to count; `None` if it does not.
 pub fn time_inside() -> Option<Duration> {
-    INSIDE.get()
+    INSIDE.get().map(|counted| Duration::from_nanos(counted.try_into().unwrap_or_default()))
 }
 
 /// Counts a call into the library.
 #[inline]
 pub(crate) fn inside<T>(call: impl FnOnce() -> T) -> T {
-    timed(call, |counted, passed| counted.saturating_add(passed))
+    timed(call, 1)
 }
 
 /// Takes what the library calls back out of the count.
 #[inline]
 pub(crate) fn outside<T>(called_back: impl FnOnce() -> T) -> T {
-    timed(called_back, |counted, passed| counted.saturating_sub(passed))
+    timed(called_back, -1)
 }
 
 #[inline]
-fn timed<T>(call: impl FnOnce() -> T, count: impl FnOnce(Duration, Duration) -> Duration) -> T {
+fn timed<T>(call: impl FnOnce() -> T, sign: i64) -> T {
     // A thread past its destructors frees what it left, too.
     if INSIDE.try_with(Cell::get).ok().flatten().is_none() {
         return call();
     }
     let start = Instant::now();
     let result = call();
-    let passed = start.elapsed();
-    INSIDE.set(INSIDE.get().map(|counted| count(counted, passed)));
+    let passed = i64::try_from(start.elapsed().as_nanos()).unwrap_or(i64::MAX);
+    INSIDE.set(INSIDE.get().map(|counted| counted.saturating_add(sign.saturating_mul(passed))));
     result
 }
 
