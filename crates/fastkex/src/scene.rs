@@ -12,7 +12,8 @@ use shaper::Shaper;
 use stage::processor;
 use timer::results::{self, What};
 use timer::{
-    Client, DnsQuery, Errand, Handshake, HttpRequests, Page, Search, Target, Trip, Trust, libraries,
+    Client, DnsQuery, Errand, Handshake, HttpRequests, Page, Search, Target, Trip, Trust,
+    libraries, taken_apart,
 };
 
 use crate::interrupt::Interrupt;
@@ -301,7 +302,7 @@ impl<'a> Setting<'a> {
         let labels: Vec<String> = if arguments.groups.is_empty() {
             let mut usual = Vec::new();
             for label in USUAL {
-                let groups = groups_of(label);
+                let (groups, _) = taken_apart(label)?;
                 if client.has_group(groups) && set.knows(groups)? {
                     usual.push(label.to_owned());
                 }
@@ -310,11 +311,7 @@ impl<'a> Setting<'a> {
         } else {
             arguments.groups.clone()
         };
-        let offers = labels.iter().map(|label| {
-            let offer = Offer::new(groups_of(label));
-            if label.ends_with(results::FASTER) { offer.faster() } else { offer }
-        });
-        let offers = offers.collect();
+        let offers = labels.iter().map(|label| offer(label)).collect::<Result<_, _>>()?;
         processor::stay_on(processors[0])?;
         let (trust, interrupt) = (Trust::Pem(text), interrupt.clone());
         Ok(Self {
@@ -343,9 +340,11 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// What a label offers, without whose implementation it is.
-fn groups_of(label: &str) -> &str {
-    label.split_once('@').map_or(label, |(groups, _)| groups)
+/// What a server is to accept of a contestant called `label`.
+pub(crate) fn offer(label: &str) -> Result<Offer, Failure> {
+    let (groups, is_faster) = taken_apart(label)?;
+    let offer = Offer::new(groups);
+    Ok(if is_faster { offer.faster() } else { offer })
 }
 
 /// Servers that run, and the links to them.

@@ -282,3 +282,16 @@ fn a_browser_shows_it_without_a_request() {
     assert_eq!(dom.matches("<svg").count(), all.figures().unwrap().len());
     assert!(asked.is_empty(), "{asked:?}");
 }
+
+#[test]
+fn peaks_are_compared_with_openssls_x25519() {
+    let mut run = dot();
+    let mut faster = run.peaks.iter().find(|peak| peak.label == "X25519").unwrap().clone();
+    faster.label = "X25519@fastkex".into();
+    for step in &mut faster.steps {
+        step.served *= 2;
+    }
+    // Whichever comes first.
+    run.peaks.insert(0, faster);
+    one(run).assert_says("+100.0 %");
+}

@@ -76,16 +76,8 @@ impl Client {
         trust: &Trust,
         signature_algorithms: Option<&str>,
     ) -> Result<Contestant, Failure> {
-        let (groups, context) = match label.split_once('@') {
-            None => (label, &self.stock),
-            Some((groups, "default")) => (groups, &self.stock),
-            Some((groups, "fastkex")) => (groups, &self.faster),
-            Some((_, other)) => {
-                return Err(Failure::new(format!(
-                    "groups '{label}': expected '@fastkex' or '@default', not '@{other}'"
-                )));
-            }
-        };
+        let (groups, is_faster) = taken_apart(label)?;
+        let context = if is_faster { &self.faster } else { &self.stock };
         let client = SslContext::client(context).map_err(Failure::new)?;
         let client = client.groups(groups).map_err(|_| {
             Failure::new(format!(
@@ -109,6 +101,21 @@ impl Client {
         };
         let settings = client.map_err(Failure::about("certificates to trust"))?.build();
         Ok(Contestant { label: label.into(), settings })
+    }
+}
+
+/// What a contestant called `label` offers, and whether X25519 and Ed25519 are fastkex's.
+///
+/// # Errors
+/// There is something else than `fastkex` or `default` after an `@`.
+pub fn taken_apart(label: &str) -> Result<(&str, bool), Failure> {
+    match label.split_once('@') {
+        None => Ok((label, false)),
+        Some((groups, "default")) => Ok((groups, false)),
+        Some((groups, "fastkex")) => Ok((groups, true)),
+        Some((_, other)) => Err(Failure::new(format!(
+            "groups '{label}': expected '@fastkex' or '@default', not '@{other}'"
+        ))),
     }
 }
 

@@ -177,14 +177,8 @@ pub struct PeakStep {
 impl Run {
     /// Connections that failed.
     pub fn failures(&self) -> usize {
-        let series = self.series.iter().map(Series::failures).sum::<usize>();
-        series
-            + self
-                .peaks
-                .iter()
-                .flat_map(|peak| &peak.steps)
-                .map(|step| step.failures)
-                .sum::<usize>()
+        let series: usize = self.series.iter().map(Series::failures).sum();
+        series + self.peaks.iter().map(Peak::failures).sum::<usize>()
     }
 }
 
@@ -214,7 +208,7 @@ impl Series {
 
     /// Whether its X25519 and Ed25519 are fastkex's at the client, and at the server of a scene.
     pub fn is_faster(&self) -> bool {
-        self.label.ends_with(FASTER)
+        is_faster(&self.label)
     }
 
     /// Microseconds of all connections, lowest first.
@@ -258,6 +252,16 @@ impl Traffic {
 }
 
 impl Peak {
+    /// As [`Series::is_faster`].
+    pub fn is_faster(&self) -> bool {
+        is_faster(&self.label)
+    }
+
+    /// Connections that failed.
+    pub fn failures(&self) -> usize {
+        self.steps.iter().map(|step| step.failures).sum()
+    }
+
     /// The step with the most connections per second.
     pub fn best(&self) -> Option<&PeakStep> {
         self.steps.iter().max_by(|a, b| a.per_minute().total_cmp(&b.per_minute()))
@@ -265,10 +269,19 @@ impl Peak {
 }
 
 impl PeakStep {
+    /// Microseconds of the server's processor time for each connection that was served; `None` if that is not known, or there was none.
+    pub fn server_microseconds(&self) -> Option<f64> {
+        (self.served > 0).then_some(1e6 * self.server_seconds? / self.served as f64)
+    }
+
     /// Connections served in a minute.
     pub fn per_minute(&self) -> f64 {
         if self.seconds > 0.0 { 60.0 * self.served as f64 / self.seconds } else { 0.0 }
     }
+}
+
+fn is_faster(label: &str) -> bool {
+    label.ends_with(FASTER)
 }
 
 fn sorted(mut values: Vec<f64>) -> Vec<f64> {

@@ -1,7 +1,7 @@
 //! A run as text.
 
 use measure::{Align, Table, grouped, percent};
-use timer::results::{Run, Series, What, quantile};
+use timer::results::{PeakStep, Run, Series, What, quantile};
 
 /// Tables, and how they came about.
 pub(crate) fn text(run: &Run) -> String {
@@ -135,15 +135,14 @@ fn peaks(run: &Run) -> String {
     for peak in &run.peaks {
         let best = peak.best();
         let busy = best.and_then(|best| Some(best.server_seconds? / best.seconds));
-        let each =
-            best.and_then(|best| Some(1e6 * best.server_seconds? / best.served.max(1) as f64));
+        let each = best.and_then(PeakStep::server_microseconds);
         table.row([
             peak.label.clone(),
             number(best.map(|best| best.per_minute())),
             best.map_or_else(String::new, |best| best.clients.to_string()),
             busy.map_or_else(|| "-".into(), percent),
             number(each),
-            peak.steps.iter().map(|step| step.failures).sum::<usize>().to_string(),
+            peak.failures().to_string(),
             peak.group.clone(),
             peak.certificate.clone(),
         ]);
@@ -158,9 +157,8 @@ fn about(run: &Run) -> String {
     }
     let failed =
         run.series.iter().map(|series| (&series.label, series.failures(), &series.first_failure));
-    let failed_peaks = run.peaks.iter().map(|peak| {
-        (&peak.label, peak.steps.iter().map(|step| step.failures).sum(), &peak.first_failure)
-    });
+    let failed_peaks =
+        run.peaks.iter().map(|peak| (&peak.label, peak.failures(), &peak.first_failure));
     for (label, count, first) in failed.chain(failed_peaks) {
         if let Some(first) = first {
             lines.push(format!("{label}: {count} connections failed; the first: {first}"));

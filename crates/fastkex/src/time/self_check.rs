@@ -8,11 +8,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use openssl_runtime::{KeyType, Libraries, LibraryContext};
-use scenery::{Offer, SERVER_NAME, Set, Started};
+use scenery::{SERVER_NAME, Set, Started};
 use timer::results::Plan;
 use timer::{Client, Errand, Handshake, Target, Trip, Trust, own_time};
 
 use crate::module;
+use crate::scene::offer;
 use cli::{Failure, Outcome};
 
 /// Of a connection, at most.
@@ -68,10 +69,7 @@ pub(crate) fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan
             CHEAPEST.to_owned()
         }
     };
-    let offer = match label.split_once('@') {
-        Some((groups, _)) => Offer::new(groups).faster(),
-        None => Offer::new(&label),
-    };
+    let offer = offer(&label)?;
     let mut set = Set::new(libraries, &module, &tool)?.on(stage::processor::last());
     let modules: Vec<PathBuf> = [module].into_iter().chain(null).collect();
     for further in &modules[1..] {
