@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 /// The project's root folder.
 pub fn root() -> PathBuf {
@@ -68,7 +69,9 @@ pub fn engine() -> io::Result<PathBuf> {
 /// What was built, under its own name.
 fn renamed(built: PathBuf, name: &str) -> io::Result<PathBuf> {
     let module = built.with_file_name(name);
-    // Beside, then renamed: another test may be loading the old one.
+    // Beside, then renamed: another process may be loading the old one. Its name is this process's, so that threads do so one by one.
+    static COPY: Mutex<()> = Mutex::new(());
+    let _one = COPY.lock();
     let fresh = |path: &Path| path.metadata().and_then(|data| data.modified());
     if fresh(&module).ok() < fresh(&built).ok() {
         let beside = module.with_extension(format!("so.{}", std::process::id()));

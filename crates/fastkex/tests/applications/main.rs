@@ -126,6 +126,8 @@ impl Case {
             let said = stage::wait_for(|| word(&page, &server.log().unwrap()));
             assert_eq!(said.as_deref(), Some(expected), "{about}: {}", server.log().unwrap());
         }
+        // One that has ended shows no counts.
+        assert!(stage.end_of(&server).unwrap().is_none(), "{about}: {}", server.log().unwrap());
         assert_eq!(stand.taken(&server, GROUP, purpose) > 0, expected == GROUP, "{about}");
         let ours = stand.taken(&server, "X25519", Purpose::KeyPairs) > 0;
         assert_eq!(ours, expected == "X25519" && self.properties, "{about}");

@@ -63,6 +63,8 @@ pub(crate) fn visit(stand: &Stand, port: u16, content: Content) -> (String, Stri
             let mut page = Vec::new();
             // Some end TCP without a word of TLS.
             let _ = stream.read_to_end(&mut page);
+            // Others wait for one.
+            let _ = stream.close();
             String::from_utf8(page).unwrap()
         }
         Content::Dns => {
