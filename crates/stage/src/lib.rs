@@ -177,7 +177,7 @@ impl Stage {
         ready: impl Fn(&str) -> bool,
     ) -> Result<Server, Failure> {
         let log = self.folder.join(format!("{name}.log"));
-        let file = File::create(&log).map_err(Failure::about(log.display()))?;
+        let file = new_log(&log).map_err(Failure::about(log.display()))?;
         let both = file.try_clone().map_err(Failure::about(log.display()))?;
         let process = self.spawn(command.stdout(both).stderr(file))?;
         let server = Server { name: name.into(), process, log };
@@ -217,8 +217,7 @@ impl Stage {
     ) -> Result<Finished, Failure> {
         let name = command.get_program().display().to_string();
         let (output, errors) = ("run.out", "run.err");
-        let create =
-            |name: &str| File::create(self.folder.join(name)).map_err(Failure::about(name));
+        let create = |name: &str| new_log(&self.folder.join(name)).map_err(Failure::about(name));
         let process = self.spawn(command.stdout(create(output)?).stderr(create(errors)?))?;
         let give_up = Instant::now() + patience;
         let status = loop {
@@ -357,6 +356,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// An empty file for what a program prints. Some open their standard error anew and write through both, which must not write over
+/// each other.
+fn new_log(path: &Path) -> io::Result<File> {
+    File::create(path)?;
+    File::options().append(true).open(path)
+}
+
 /// Until `what` gives something, or patience ends.
 pub fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> Option<T> {
     let give_up = Instant::now() + PATIENCE;
@@ -438,6 +444,15 @@ mod tests {
         for process in [ended, stubborn] {
             assert!(wait_for(|| (!is_running(process)).then_some(())).is_some());
         }
+    }
+
+    #[test]
+    fn logs_that_are_opened_twice_lose_nothing() {
+        let stage = Stage::new().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo first >&2; echo second >> /dev/stderr; echo third >&2; sleep 9"]);
+        let server = stage.start("twice", &mut command, |log| log.ends_with("third\n")).unwrap();
+        assert_eq!(server.log().unwrap(), "first\nsecond\nthird\n");
     }
 
     #[test]

@@ -33,12 +33,17 @@ pub(crate) fn in_curl_trace(text: &str) -> Option<String> {
     })
 }
 
-/// Apache's log, `[...] ... | 0010: 78 49 54 61 ... xITa |`.
+/// Apache's log, `[...] ... | 0010: 78 49 54 61 ... xITa |`. Lines of other processes may stand between those of a dump.
 pub(crate) fn in_apache_log(text: &str) -> Option<String> {
-    in_dump(text, |line| {
-        let (_, bytes) = line.split_once("| ")?.1.split_once(": ")?;
-        bytes.get(..47)
-    })
+    let dumps = text.lines().filter_map(|line| line.split_once("| ")?.1.split_once(": "));
+    // Each begins anew.
+    let dumps: String = dumps
+        .map(|(offset, bytes)| {
+            let first = if offset == "0000" { "\n" } else { "" };
+            format!("{first}    {}\n", bytes.get(..47).unwrap_or(bytes))
+        })
+        .collect();
+    in_openssl_messages(&dumps)
 }
 
 /// What our callback in Python prints: a message a line.
@@ -65,4 +70,19 @@ fn in_dump(text: &str, hex: impl Fn(&str) -> Option<&str>) -> Option<String> {
             [message, &record].into_iter().find_map(|flight| wire::find_server_key_share(flight));
         Some(name_of(share?.group))
     })
+}
+
+#[test]
+fn other_lines_may_stand_in_apaches_dumps() {
+    // A ServerHello with a random of zeros, no session, TLS_AES_128_GCM_SHA256 and a key share of X25519.
+    let share = [&[0, 51, 0, 36, 0, 29, 0, 32][..], &[7; 32]].concat();
+    let body = [&[3, 3][..], &[0; 32], &[0, 0x13, 1, 0, 0, share.len() as u8], &share].concat();
+    let message = [&[2, 0, 0, body.len() as u8], &body[..]].concat();
+    let mut log = "[pid 5] | 0000: 01 00 00 00   .... |\n".to_owned();
+    for (row, bytes) in message.chunks(16).enumerate() {
+        let hex: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        log += &format!("[pid 5] | {:04x}: {:47}  ...... |\n", 16 * row, hex.join(" "));
+        log += "[pid 4] AH00094: Command line: 'apache2'\n";
+    }
+    assert_eq!(in_apache_log(&log).as_deref(), Some("X25519"));
 }
