@@ -44,10 +44,13 @@ test:
 	@tools/prerequisites test
 	@tools/test
 
-# Stock applications with the lines of docs/applications.md; all of them are installed.
+# Stock applications with the lines of docs/applications.md; all of them are installed. GNOME Web, which wants a display and a bus, by its
+# demonstration.
 test-applications:
 	@tools/prerequisites applications
+	@tools/prerequisites browser
 	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex --test applications
+	@$(CARGO) run --quiet --release --package xtask -- demo-browser
 
 test-matrix:
 	@tools/test-matrix

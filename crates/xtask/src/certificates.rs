@@ -8,7 +8,7 @@ use crate::programs::Programs;
 /// The authority's certificate.
 pub(crate) const AUTHORITY: &str = "ca.crt";
 
-/// Makes an authority and a certificate for localhost.
+/// Makes an authority, a certificate for localhost, and one for it that the authority knows nothing of.
 pub(crate) fn make(stage: &Stage, programs: &Programs) -> Result<(), Failure> {
     const CONFIGURATION: &str = "certificates.cnf";
     stage.write(CONFIGURATION, include_str!("../../../demo/certificates.cnf"))?;
@@ -30,5 +30,6 @@ pub(crate) fn make(stage: &Stage, programs: &Programs) -> Result<(), Failure> {
         Err(Failure::new(format!("openssl req: {}", finished.complaint())))
     };
     make("ca", "authority", "/CN=Throw-away authority", &[])?;
-    make("server", "server", "/CN=localhost", &["-CA", AUTHORITY, "-CAkey", "ca.key"])
+    make("server", "server", "/CN=localhost", &["-CA", AUTHORITY, "-CAkey", "ca.key"])?;
+    make("stranger", "server", "/CN=localhost", &[])
 }

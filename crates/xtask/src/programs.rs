@@ -50,6 +50,13 @@ impl Programs {
         command
     }
 
+    /// What the module counts in a process, as `fastkex stats` prints it for programs.
+    pub(crate) fn counts(&self, stage: &Stage, process: u32) -> Result<String, Failure> {
+        let mut command = self.prepared(stage, Command::new(&self.tool));
+        command.args(["stats", &process.to_string(), "--json"]);
+        stage.run(&mut command)?.output_of("fastkex stats")
+    }
+
     /// In an environment without settings of the user that would change what is shown.
     fn prepared(&self, stage: &Stage, mut command: Command) -> Command {
         stage.prepare(&mut command);

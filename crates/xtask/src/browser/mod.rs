@@ -24,9 +24,10 @@ use crate::programs::Programs;
 use crate::say;
 
 /// The groups that are shown, each on a port of its own (`demo/browser-stunnel.conf`), with the colour of its page.
-pub(crate) const SHOWN: [Shown; 2] = [
+pub(crate) const SHOWN: [Shown; 3] = [
     Shown { group: "sntrup761", colour: [0x1a, 0x5f, 0xb4] },
     Shown { group: "sntrup857", colour: [0x61, 0x35, 0x83] },
+    Shown { group: "X25519SNTRUP761", colour: [0x26, 0x5c, 0x3b] },
 ];
 
 /// A group, and the colour by which its page is known in a picture.
@@ -39,9 +40,10 @@ pub(crate) struct Shown {
 /// Show stock GNOME Web with post-quantum key exchange
 ///
 /// Starts stunnel in front of Apache on loopback, and GNOME Web on a display in memory, with a home of its own; loads a page, follows its
-/// link to another port, and asks the browser what the pages say: which group stunnel tells of the very connection that they came by.
-/// Leaves a picture of each, and nothing else. The first time, glib-networking's OpenSSL backend is built from its source, which is fetched.
-/// Exits with 0 if both pages came with the group they should, with 1 if one did not, with 2 if it could not be run.
+/// links to other ports, and asks the browser what the pages say: which group stunnel tells of the very connection that they came by. The
+/// module in the browser's TLS process counts the key pairs. A port with a certificate of a stranger must get no page. Leaves a picture of
+/// each page, and nothing else. The first time, glib-networking's OpenSSL backend is built from its source, which is fetched.
+/// Exits with 0 if all pages came with the group they should, with 1 if one did not, with 2 if it could not be run.
 #[derive(Args, Debug)]
 pub(crate) struct DemoBrowser {
     /// Where pictures go [default: demo-browser in cargo's target folder]
@@ -57,6 +59,8 @@ struct Visit {
     shown: Shown,
     /// The group in the page.
     told: String,
+    /// Key pairs of the group that the browser made for it.
+    made: u64,
     /// The picture.
     picture: PathBuf,
 }
@@ -97,8 +101,11 @@ impl DemoBrowser {
         for file in session.loaded()? {
             say(format_args!("    {file}"))?;
         }
+        let address = site.stranger();
+        session.open(&address)?;
+        let refused = site.got_nothing() && session.group_now().is_none();
         session.end();
-        conclude(&visits)
+        conclude(&visits, refused)
     }
 }
 
@@ -109,38 +116,52 @@ fn visit(
     screen: &Screen,
     output: &Path,
 ) -> Result<Vec<Visit>, Failure> {
-    say(format_args!("{:12}{:14}{:26}picture", "port for", "page says", "address"))?;
+    say(format_args!(
+        "{:17}{:17}{:11}{:26}picture",
+        "port for", "page says", "key pairs", "address"
+    ))?;
     let mut visits = Vec::new();
     for (index, shown) in SHOWN.into_iter().enumerate() {
         let address = site.address(shown.group)?;
+        let before = session.made(shown.group);
         if index == 0 {
             session.open(&address)?;
         } else {
             session.follow(&page::link_id(shown.group))?;
         }
         let told = session.group_on_page(&address)?;
+        let made = session.made(shown.group).saturating_sub(before);
         let picture = output.join(format!("{}.png", shown.group));
         screen.picture_with(shown.colour)?.save(&picture)?;
-        let line = format!("{:12}{told:14}{address:26}{}", shown.group, picture.display());
-        say(line)?;
-        visits.push(Visit { shown, told, picture });
+        let (group, file) = (shown.group, picture.display());
+        say(format_args!("{group:17}{told:17}{made:<11}{address:26}{file}"))?;
+        visits.push(Visit { shown, told, made, picture });
     }
     Ok(visits)
 }
 
 /// The last lines: whether all is well.
-fn conclude(visits: &[Visit]) -> Outcome {
+fn conclude(visits: &[Visit], refused: bool) -> Outcome {
     say("")?;
-    let mut all_well = visits.len() == SHOWN.len();
-    for Visit { shown, told, picture } in visits {
-        if told != shown.group {
+    let mut all_well = visits.len() == SHOWN.len() && refused;
+    for Visit { shown, told, made, picture } in visits {
+        let (group, picture) = (shown.group, picture.display());
+        if told != group {
             all_well = false;
-            let (group, picture) = (shown.group, picture.display());
             say(format_args!("WRONG: the page for {group} came with {told} ({picture})"))?;
+        } else if *made == 0 {
+            all_well = false;
+            say(format_args!("WRONG: the browser made no key pair of {group} for its page"))?;
         }
     }
+    if !refused {
+        say("WRONG: the browser did not refuse a certificate that it has no reason to trust")?;
+    }
     if all_well {
-        say("Both pages came with the group they should, by the server's word.")?;
+        say(
+            "All pages came with the group they should, by the server's word and the browser's;\n\
+             the one with a stranger's certificate did not come.",
+        )?;
     }
     Ok(all_well)
 }
@@ -167,13 +188,19 @@ mod tests {
 
     #[test]
     fn a_page_with_another_group_is_not_well() {
-        let visit = |index: usize, told: &str| Visit {
-            shown: SHOWN[index],
-            told: told.into(),
-            picture: PathBuf::new(),
+        let visits = |last: &str, made: u64| {
+            SHOWN.map(|shown| Visit {
+                shown,
+                told: if shown.group == SHOWN[2].group { last } else { shown.group }.into(),
+                made,
+                picture: PathBuf::new(),
+            })
         };
-        assert!(conclude(&[visit(0, "sntrup761"), visit(1, "sntrup857")]).unwrap());
-        assert!(!conclude(&[visit(0, "sntrup761"), visit(1, "X25519")]).unwrap());
-        assert!(!conclude(&[visit(0, "sntrup761")]).unwrap());
+        let well = visits(SHOWN[2].group, 1);
+        assert!(conclude(&well, true).unwrap());
+        assert!(!conclude(&well, false).unwrap());
+        assert!(!conclude(&well[1..], true).unwrap());
+        assert!(!conclude(&visits("X25519", 1), true).unwrap());
+        assert!(!conclude(&visits(SHOWN[2].group, 0), true).unwrap());
     }
 }

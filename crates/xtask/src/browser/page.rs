@@ -144,6 +144,15 @@ fn told(log: &str, port: u16) -> Option<Told<'_>> {
     None
 }
 
+/// Whether the first client of a service got nothing through TLS, once its connection has ended.
+pub(crate) fn got_nothing(log: &str, service: &str) -> Option<bool> {
+    let accepted = format!(": Service [{service}] accepted connection from ");
+    let own = connection(log.lines().find(|line| line.contains(&accepted))?)?;
+    let mut lines = log.lines().filter(|line| connection(line) == Some(own));
+    let end = lines.find(|line| line.ends_with(" byte(s) sent to socket"))?;
+    Some(end.contains(": 0 byte(s) sent to TLS, "))
+}
+
 /// The number of the connection in `2026.11.21 19:04:31 LOG6[0]: Peer certificate not required`.
 fn connection(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once(" LOG")?;
@@ -190,6 +199,19 @@ mod tests {
             assert_eq!(told(&LOG[..length], 34608), None, "{length}");
         }
         assert!(told(&LOG[..end], 34608).is_some());
+    }
+
+    #[test]
+    fn what_a_client_got_is_known_when_its_connection_ends() {
+        let log = "2026.11.21 21:24:20 LOG5[2]: Connection closed: 0 byte(s) sent to TLS, 0 byte(s) sent to socket\n\
+                   2026.11.21 21:24:20 LOG5[3]: Service [stranger] accepted connection from 127.0.0.1:33354\n";
+        assert_eq!(got_nothing(log, "stranger"), None);
+        for (sent, nothing) in [(0, true), (1688, false)] {
+            let end = format!("{sent} byte(s) sent to TLS, 384 byte(s) sent to socket");
+            let log = format!("{log}2026.11.21 21:24:20 LOG5[3]: Connection reset: {end}\n");
+            assert_eq!(got_nothing(&log, "stranger"), Some(nothing));
+            assert_eq!(got_nothing(&log, "sntrup761"), None);
+        }
     }
 
     #[test]

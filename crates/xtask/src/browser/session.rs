@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cli::Failure;
+use serde_json::Value;
 use stage::{Server, Stage, wait_for};
 
 use super::screen::{HEIGHT, Screen, WIDTH};
@@ -19,6 +20,8 @@ const BUS: &str = "bus";
 const HOME: &str = "home";
 /// Settings in it: no question whether this should be the default browser.
 const SETTINGS: &str = "[org/gnome/epiphany]\nask-for-default=false\n";
+/// OpenSSL's configuration, on top of which `fastkex run` puts its own: the module tells what it counts.
+const CONFIGURATION: &str = "browser-openssl.cnf";
 /// Proxies of the user.
 const PROXIES: [&str; 6] =
     ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
@@ -28,6 +31,8 @@ const NETWORK_PROCESS: &str = "WebKitNetworkPr";
 /// The browser and what it runs in.
 pub(crate) struct Session<'a> {
     browser: Browser<'a>,
+    stage: &'a Stage,
+    programs: &'a Programs,
     driver: Server,
     _bus: Server,
 }
@@ -36,12 +41,13 @@ impl<'a> Session<'a> {
     /// Starts the browser by `fastkex run`, with the shown groups, trusting an authority.
     pub(crate) fn start(
         stage: &'a Stage,
-        programs: &Programs,
+        programs: &'a Programs,
         screen: &Screen,
         backend: &Path,
         authority: &Path,
     ) -> Result<Self, Failure> {
         let bus = start_bus(stage)?;
+        stage.write(CONFIGURATION, include_str!("../../../../demo/browser-openssl.cnf"))?;
         let [port] = stage::free_ports()?;
         let mut groups: Vec<_> = SHOWN.iter().map(|shown| shown.group).collect();
         groups.push("X25519");
@@ -50,6 +56,7 @@ impl<'a> Session<'a> {
         furnish(&mut command, stage)?;
         command
             .env("DISPLAY", screen.display())
+            .env("OPENSSL_CONF", stage.folder().join(CONFIGURATION))
             .env("SSL_CERT_FILE", authority)
             .env("GIO_EXTRA_MODULES", backend)
             .env("GIO_USE_TLS", "openssl");
@@ -57,7 +64,7 @@ impl<'a> Session<'a> {
         let driver = stage.start("WebKitWebDriver", &mut command, accepts)?;
         let browser = Browser::start(stage, port)?;
         browser.place(WIDTH, HEIGHT)?;
-        Ok(Self { browser, driver, _bus: bus })
+        Ok(Self { browser, stage, programs, driver, _bus: bus })
     }
 
     /// The browser's version.
@@ -90,6 +97,31 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// The group in what is shown now, whatever that is.
+    pub(crate) fn group_now(&self) -> Option<String> {
+        self.browser.text(&format!("#{}", page::GROUP_ID)).ok()
+    }
+
+    /// Key pairs of a group that the browser's process for TLS has taken, by its own count. None where there is no such process yet.
+    pub(crate) fn made(&self, group: &str) -> u64 {
+        let made = || {
+            let text = self.programs.counts(self.stage, self.network_process()?).ok()?;
+            let records: Vec<Value> = serde_json::from_str(&text).ok()?;
+            let is_it =
+                |record: &&Value| record["group"] == group && record["purpose"] == "key_pairs";
+            let record = records.iter().find(is_it)?;
+            Some(record["inline"].as_u64()? + record["from_pool"].as_u64()?)
+        };
+        made().unwrap_or(0)
+    }
+
+    fn network_process(&self) -> Option<u32> {
+        descendants(self.driver.id()).into_iter().find(|process| {
+            fs::read_to_string(format!("/proc/{process}/comm"))
+                .is_ok_and(|name| name.trim() == NETWORK_PROCESS)
+        })
+    }
+
     /// Has the browser end its own processes, as the stage could only kill them.
     pub(crate) fn end(self) {
         // The driver says that there is no window any more, if it closes too early. What stays is the stage's.
@@ -99,11 +131,7 @@ impl<'a> Session<'a> {
 
     /// The files that tell whose TLS it is, of those that the browser's process for it has loaded.
     pub(crate) fn loaded(&self) -> Result<Vec<String>, Failure> {
-        let named = |process: &u32| {
-            fs::read_to_string(format!("/proc/{process}/comm"))
-                .is_ok_and(|name| name.trim() == NETWORK_PROCESS)
-        };
-        let process = descendants(self.driver.id()).into_iter().find(named);
+        let process = self.network_process();
         let process =
             process.ok_or_else(|| Failure::new(format!("no process {NETWORK_PROCESS}")))?;
         let maps = fs::read_to_string(format!("/proc/{process}/maps"));

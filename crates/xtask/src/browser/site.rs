@@ -6,22 +6,27 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use cli::Failure;
-use stage::{Server, Stage};
+use stage::{Server, Stage, wait_for};
 
-use super::SHOWN;
+use super::{SHOWN, page};
 use crate::certificates::{self, AUTHORITY};
 use crate::programs::Programs;
 
 /// Where Debian has Apache's modules.
 const MODULES: &str = "/usr/lib/apache2/modules";
+/// The service with a certificate that nobody has a reason to trust.
+const STRANGER: &str = "stranger";
 /// The log of stunnel, as [`Stage::start`] names it.
 const LOG: &str = "stunnel.log";
 
+/// The ports: each group's, and the one with a certificate that nobody has a reason to trust.
+type Ports = [u16; SHOWN.len() + 1];
+
 /// The servers.
 pub(crate) struct Site {
-    _servers: [Server; 2],
-    /// Each group's port.
-    ports: [u16; SHOWN.len()],
+    stunnel: Server,
+    _apache: Server,
+    ports: Ports,
     authority: PathBuf,
     stunnel_version: String,
     apache_version: String,
@@ -33,8 +38,8 @@ impl Site {
         let apache_version = version(stage, programs, "apache2", "-v", "Apache/")?;
         certificates::make(stage, programs)?;
         let page = stage::free_ports()?;
-        let ports: [u16; SHOWN.len()] = loop {
-            let ports: [u16; SHOWN.len()] = stage::free_ports()?;
+        let ports: Ports = loop {
+            let ports: Ports = stage::free_ports()?;
             if !ports.contains(&page[0]) {
                 break ports;
             }
@@ -45,7 +50,8 @@ impl Site {
         write_page(stage, ports)?;
         let apache = start_apache(stage, programs, page)?;
         Ok(Self {
-            _servers: [stunnel, apache],
+            stunnel,
+            _apache: apache,
             ports,
             authority: stage.folder().join(AUTHORITY),
             stunnel_version,
@@ -58,6 +64,16 @@ impl Site {
         let index = SHOWN.iter().position(|shown| shown.group == group);
         let index = index.ok_or_else(|| Failure::new(format!("no page for {group}")))?;
         Ok(address(self.ports[index]))
+    }
+
+    /// The address with a stranger's certificate.
+    pub(crate) fn stranger(&self) -> String {
+        address(self.ports[SHOWN.len()])
+    }
+
+    /// Whether a client came there and got nothing, by and by: GNOME's TLS looks at the certificate when the handshake is over, and ends.
+    pub(crate) fn got_nothing(&self) -> bool {
+        wait_for(|| page::got_nothing(&self.stunnel.log().ok()?, STRANGER)).unwrap_or(false)
     }
 
     /// The certificate to trust.
@@ -95,7 +111,7 @@ fn version(
 fn start_stunnel(
     stage: &Stage,
     programs: &Programs,
-    ports: [u16; SHOWN.len()],
+    ports: Ports,
     page: u16,
 ) -> Result<Server, Failure> {
     const CONFIGURATION: &str = "browser-stunnel.conf";
@@ -104,6 +120,7 @@ fn start_stunnel(
     for (shown, port) in SHOWN.iter().zip(ports) {
         text = text.replace(&format!("@{}@", shown.group), &port.to_string());
     }
+    text = text.replace(&format!("@{STRANGER}@"), &ports[SHOWN.len()].to_string());
     stage.write(CONFIGURATION, &text)?;
     let mut command = programs.run(stage, None, "stunnel");
     let bound = ports.map(|port| format!("bound to 127.0.0.1:{port}\n"));
@@ -114,7 +131,7 @@ fn start_stunnel(
 }
 
 /// Writes what Apache runs: this program, copied to where Apache's user may read it, with its arguments.
-fn write_page(stage: &Stage, ports: [u16; SHOWN.len()]) -> Result<(), Failure> {
+fn write_page(stage: &Stage, ports: Ports) -> Result<(), Failure> {
     const PROGRAM: &str = "xtask";
     const PAGE: &str = "page";
     let folder = stage.folder().display();
