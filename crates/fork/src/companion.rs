@@ -10,6 +10,9 @@ use std::thread::{self, JoinHandle, Thread};
 use crate::{PerProcess, Process};
 
 /// A thread that works beside others, started when it is first needed; each process has its own, and no process lives for its sake.
+///
+/// The threads are std's. In a program whose `main` is Rust's, std takes a lock of its own as each of its threads begins; a child forked at
+/// that moment can begin none, as with any thread of std's. Where this is part of a module in another program, std takes none.
 pub struct Companion {
     name: &'static str,
     worker: PerProcess<Worker>,
