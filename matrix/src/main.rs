@@ -1,7 +1,7 @@
 //! What `tools/test-matrix`, `tools/ceiling` and `legacy/openssl-1.1.1` need of Rust: `matrix build FOLDER [VERSION]...` builds the
 //! releases of OpenSSL below the folder, each once, and prints their versions and prefixes, or only those whose versions begin so;
-//! `matrix legacy FOLDER [stock]` does so with OpenSSL 1.1.1, patched unless told otherwise; `matrix groups` prints the names and code
-//! points of our TLS groups.
+//! `matrix legacy FOLDER [stock|reference]` does so with OpenSSL 1.1.1, patched unless told otherwise; `matrix groups` prints the names
+//! and code points of our TLS groups.
 
 #![forbid(unsafe_code)]
 
@@ -10,22 +10,23 @@ mod release;
 use std::path::Path;
 use std::process::ExitCode;
 
-use release::Release;
+use release::{Legacy, Release};
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments[..] {
         ["build", folder, ref versions @ ..] => build(Path::new(folder), versions),
-        ["legacy", folder] => legacy(Path::new(folder), true),
-        ["legacy", folder, "stock"] => legacy(Path::new(folder), false),
+        ["legacy", folder] => legacy(Path::new(folder), Legacy::Patched),
+        ["legacy", folder, "stock"] => legacy(Path::new(folder), Legacy::Stock),
+        ["legacy", folder, "reference"] => legacy(Path::new(folder), Legacy::Reference),
         ["groups"] => {
             kex::TLS_GROUPS
                 .iter()
                 .for_each(|group| println!("{} {:04x}", group.name, group.code_point));
             Ok(())
         }
-        _ => Err("usage: matrix build FOLDER [VERSION]... | matrix legacy FOLDER [stock] | matrix groups".into()),
+        _ => Err("usage: matrix build FOLDER [VERSION]... | matrix legacy FOLDER [stock|reference] | matrix groups".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -55,10 +56,10 @@ fn build(folder: &Path, versions: &[&str]) -> Result<(), String> {
     releases.iter().filter(is_wanted).try_for_each(|release| install(release, &folder))
 }
 
-fn legacy(folder: &Path, patched: bool) -> Result<(), String> {
+fn legacy(folder: &Path, kind: Legacy) -> Result<(), String> {
     let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
     let source = openssl_1_1_1::source_dir();
-    install(&Release::legacy(openssl_1_1_1::version(), source, patched), &folder)
+    install(&Release::legacy(openssl_1_1_1::version(), source, kind), &folder)
 }
 
 fn install(release: &Release, folder: &Path) -> Result<(), String> {

@@ -7,10 +7,11 @@ use std::process::{Command, Stdio};
 /// Stands in for a script that the crates leave out and that links shared libraries.
 const MKDEF: &str = include_str!("../mkdef.pl");
 
-/// What 1.1.1 gets of ours, in this order.
-const PATCHES: [&str; 2] = [
+/// What 1.1.1 gets of ours, in this order; the last is for [`Legacy::Reference`] alone.
+const PATCHES: [&str; 3] = [
     include_str!("../../legacy/openssl-1.1.1/patches/0001-identifiers.patch"),
     include_str!("../../legacy/openssl-1.1.1/patches/0002-kem-groups.patch"),
+    include_str!("../../legacy/openssl-1.1.1/patches/0003-reference.patch"),
 ];
 /// The groups that the patches add.
 const PATCHED_GROUPS: [&str; 2] = ["sntrup761", "sntrup857"];
@@ -26,15 +27,36 @@ pub(crate) struct Release {
 enum Kind {
     /// 3.0 and later.
     WithProviders,
-    /// 1.1.1, as it is or with [`PATCHES`].
-    Legacy { patched: bool },
+    Legacy(Legacy),
+}
+
+/// What 1.1.1 is built with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Legacy {
+    /// Nothing of ours.
+    Stock,
+    /// Identifiers and TLS groups for sntrup.
+    Patched,
+    /// And a reference implementation of sntrup761.
+    Reference,
+}
+
+impl Legacy {
+    fn patches(self) -> &'static [&'static str] {
+        match self {
+            Legacy::Stock => &[],
+            Legacy::Patched => &PATCHES[..2],
+            Legacy::Reference => &PATCHES,
+        }
+    }
 }
 
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
-            Kind::Legacy { patched: true } => ", patched",
-            _ => "",
+            Kind::Legacy(Legacy::Patched) => ", patched",
+            Kind::Legacy(Legacy::Reference) => ", patched, with a reference implementation",
+            Kind::WithProviders | Kind::Legacy(Legacy::Stock) => "",
         };
         write!(f, "OpenSSL {}{kind}", self.version())
     }
@@ -46,9 +68,9 @@ impl Release {
         Self { crate_version, source, kind: Kind::WithProviders }
     }
 
-    /// 1.1.1, as it is or patched: with identifiers and TLS groups for sntrup, under the code points of `kex`.
-    pub(crate) fn legacy(crate_version: &'static str, source: PathBuf, patched: bool) -> Self {
-        Self { crate_version, source, kind: Kind::Legacy { patched } }
+    /// 1.1.1. Where it has TLS groups for sntrup, they are under the code points of `kex`.
+    pub(crate) fn legacy(crate_version: &'static str, source: PathBuf, legacy: Legacy) -> Self {
+        Self { crate_version, source, kind: Kind::Legacy(legacy) }
     }
 
     /// OpenSSL's own version.
@@ -59,7 +81,11 @@ impl Release {
     /// Builds and installs shared libraries, headers and the program `openssl` below `folder`, unless that was done before,
     /// and returns the prefix. OpenSSL's own Makefile does it, with OpenSSL's defaults.
     pub(crate) fn build(&self, folder: &Path) -> io::Result<PathBuf> {
-        let suffix = if self.kind == (Kind::Legacy { patched: false }) { "-stock" } else { "" };
+        let suffix = match self.kind {
+            Kind::WithProviders | Kind::Legacy(Legacy::Patched) => "",
+            Kind::Legacy(Legacy::Stock) => "-stock",
+            Kind::Legacy(Legacy::Reference) => "-reference",
+        };
         let name = format!("openssl-{}{suffix}", self.version());
         let (prefix, tree) = (folder.join(&name), folder.join(format!("{name}.build")));
         let log = folder.join(format!("{name}.log"));
@@ -86,19 +112,17 @@ impl Release {
                 fs::write(tree.join("util/mkdef.pl"), MKDEF)?;
                 log.run(Command::new("perl").arg("Configure").args(&options).current_dir(&tree))?;
             }
-            Kind::Legacy { patched } => {
-                if patched {
-                    // What the patches and OpenSSL's own scripts change must not be read-only, as a vendored crate's files may be.
-                    log.run(Command::new("chmod").args(["-R", "u+w"]).arg(&tree))?;
-                    for patch in PATCHES {
-                        let file = tree.join("fastkex.patch");
-                        fs::write(&file, patch)?;
-                        let arguments = ["--strip=1", "--fuzz=0", "--input=fastkex.patch"];
-                        log.run(Command::new("patch").args(arguments).current_dir(&tree))?;
-                    }
+            Kind::Legacy(legacy) => {
+                // What the patches and OpenSSL's own scripts change must not be read-only, as a vendored crate's files may be.
+                log.run(Command::new("chmod").args(["-R", "u+w"]).arg(&tree))?;
+                for patch in legacy.patches() {
+                    let file = tree.join("fastkex.patch");
+                    fs::write(&file, patch)?;
+                    let arguments = ["--strip=1", "--fuzz=0", "--input=fastkex.patch"];
+                    log.run(Command::new("patch").args(arguments).current_dir(&tree))?;
                 }
                 log.run(Command::new("sh").arg("config").args(&options).current_dir(&tree))?;
-                if patched {
+                if legacy != Legacy::Stock {
                     log.make("-j1", "generate_crypto_objects", &tree)?;
                 }
             }
@@ -124,8 +148,8 @@ impl Release {
         match self.kind {
             // A module, whose list of symbols the crates leave out, too.
             Kind::WithProviders => options.push("no-legacy".into()),
-            Kind::Legacy { patched: false } => {}
-            Kind::Legacy { patched: true } => options.extend(
+            Kind::Legacy(Legacy::Stock) => {}
+            Kind::Legacy(Legacy::Patched | Legacy::Reference) => options.extend(
                 kex::TLS_GROUPS
                     .iter()
                     .filter(|group| PATCHED_GROUPS.contains(&group.name))
@@ -139,8 +163,7 @@ impl Release {
     fn changes(&self) -> String {
         match self.kind {
             Kind::WithProviders => MKDEF.into(),
-            Kind::Legacy { patched: false } => String::new(),
-            Kind::Legacy { patched: true } => PATCHES.concat(),
+            Kind::Legacy(legacy) => legacy.patches().concat(),
         }
     }
 }

@@ -30,6 +30,7 @@ mod field;
 mod instance;
 mod montgomery;
 mod multiples;
+mod offer;
 #[cfg(test)]
 mod proof;
 mod scalar;
@@ -40,5 +41,6 @@ pub mod x25519;
 
 pub use error::Error;
 pub use lanes::{Backend, BackendError};
+pub use offer::{Choice, Offers};
 pub use self_check::self_check;
 pub use speed::is_fast;

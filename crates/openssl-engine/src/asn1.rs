@@ -1,37 +1,37 @@
-//! Keys as libcrypto stores, sends, compares and prints them (`EVP_PKEY_ASN1_METHOD`). Files are those of `fastkex.so`: the bit string's
-//! and the octet string's bytes are the keys as they are.
+//! Keys as libcrypto stores, sends, compares and prints them (`EVP_PKEY_ASN1_METHOD`).
 
 use core::ffi::{c_int, c_long, c_uchar, c_void};
 use core::marker::PhantomData;
-use core::{ptr, slice};
+use core::ptr;
 use std::ffi::CString;
 
-use keypool::Material;
 use openssl_abi::guard;
+use zeroize::Zeroizing;
 
-use crate::key::Key;
-use crate::libcrypto::Libcrypto;
-use crate::operations::raise;
+use crate::curves;
+use crate::key::{self, Half, KeyType, raise};
+use crate::libcrypto::{Functions, Libcrypto};
+use crate::output::{Output, input};
 use crate::reason;
-use crate::state::EngineKem;
 use crate::types::{
-    ASN1_UNDEFINED, Algorithm, Asn1Method, Bio, CTRL_GET_TLS_SHARE, CTRL_SET_TLS_SHARE, Pkey,
-    PrivateKeyInfo, PublicKeyInfo, UNSUPPORTED,
+    ASN1_UNDEFINED, Algorithm, Asn1Method, Asn1Object, Bio, CTRL_DEFAULT_DIGEST,
+    CTRL_GET_TLS_SHARE, CTRL_SET_TLS_SHARE, NID_UNDEFINED, Pkey, PrivateKeyInfo, PublicKeyInfo,
+    UNSUPPORTED,
 };
 
-/// The functions for `K`.
-pub(crate) struct Encoding<K>(PhantomData<K>);
+/// The functions for `T`.
+pub(crate) struct Encoding<T>(PhantomData<T>);
 
-impl<K: EngineKem> Encoding<K> {
+impl<T: KeyType> Encoding<T> {
     /// A table of them, to be freed by libcrypto; `None` if there is no memory.
     pub(crate) fn table(libcrypto: &Libcrypto) -> Option<*mut Asn1Method> {
         let functions = &libcrypto.functions;
-        let name = CString::new(K::GROUP.name).ok()?;
-        let description = CString::new(K::GROUP.description).ok()?;
+        let name = CString::new(T::NAME).ok()?;
         // SAFETY: a table of libcrypto's is filled in with functions of the types that its header has; it copies the strings.
         unsafe {
-            let (nid, name) = (libcrypto.nid::<K>(), name.as_ptr());
-            let table = (functions.asn1_new)(nid, 0, name, description.as_ptr());
+            let (nid, name) = (libcrypto.nid::<T>(), name.as_ptr());
+            let description = libcrypto.description::<T>().as_ptr();
+            let table = (functions.asn1_new)(nid, 0, name, description);
             if table.is_null() {
                 return None;
             }
@@ -50,9 +50,19 @@ impl<K: EngineKem> Encoding<K> {
                 Self::encode_private,
                 Self::print_private,
             );
+            (functions.asn1_set_set_public)(table, Self::set_public);
+            (functions.asn1_set_set_private)(table, Self::set_private);
+            (functions.asn1_set_get_public)(table, Self::get_public);
+            (functions.asn1_set_get_private)(table, Self::get_private);
             (functions.asn1_set_free)(table, Self::free);
             (functions.asn1_set_control)(table, Self::control);
             (functions.asn1_set_security_bits)(table, Self::security_bits);
+            let none = ptr::null_mut();
+            let same = same_parameters;
+            (functions.asn1_set_parameters)(table, none, none, none, none, same, none);
+            if T::SIGNS {
+                (functions.asn1_set_item)(table, curves::verify_item, curves::sign_item);
+            }
             Some(table)
         }
     }
@@ -61,23 +71,22 @@ impl<K: EngineKem> Encoding<K> {
         guard((), || {
             let Some(libcrypto) = Libcrypto::get() else { return };
             // SAFETY: libcrypto frees a key of this type.
-            unsafe { Key::<K>::free(libcrypto, pkey) };
+            unsafe { key::free::<T>(libcrypto, pkey) };
         });
     }
 
     unsafe extern "C" fn size(_: *const Pkey) -> c_int {
-        K::CIPHERTEXT_BYTES as c_int
+        T::SIZE
     }
 
     unsafe extern "C" fn bits(_: *const Pkey) -> c_int {
-        8 * K::PUBLIC_KEY_BYTES as c_int
+        T::BITS
     }
 
     unsafe extern "C" fn security_bits(_: *const Pkey) -> c_int {
-        K::GROUP.security_bits as c_int
+        T::SECURITY_BITS
     }
 
-    /// Reads and writes the client's key share.
     unsafe extern "C" fn control(
         pkey: *mut Pkey,
         what: c_int,
@@ -87,25 +96,35 @@ impl<K: EngineKem> Encoding<K> {
         guard(0, || {
             let Some(libcrypto) = Libcrypto::get() else { return 0 };
             match what {
-                CTRL_SET_TLS_SHARE => {
+                // The client's key share.
+                CTRL_SET_TLS_SHARE if !T::SIGNS => {
                     let size = usize::try_from(size).unwrap_or(0);
-                    // SAFETY: libcrypto gives a key of this type, and so many bytes.
+                    // SAFETY: libcrypto gives a key to fill in, and so many bytes.
                     unsafe {
-                        let bytes = slice_of(argument.cast(), size);
-                        Self::fill(libcrypto, pkey, Material::from_public_bytes(bytes))
+                        let contents = T::read(Half::Public, input(argument.cast(), size));
+                        key::put::<T>(libcrypto, pkey, contents)
                     }
                 }
-                CTRL_GET_TLS_SHARE => {
-                    // SAFETY: libcrypto gives a key of this type.
-                    let Some(key) = (unsafe { Self::key(libcrypto, pkey) }) else { return 0 };
-                    let bytes = key.material().public_bytes();
-                    let copy = libcrypto.copy(&bytes);
-                    if copy.is_null() {
-                        return 0;
+                CTRL_GET_TLS_SHARE if !T::SIGNS => {
+                    // SAFETY: libcrypto gives a key of this type, and a place for the pointer.
+                    unsafe {
+                        let Some(bytes) = Self::half(libcrypto, pkey, Half::Public) else {
+                            return 0;
+                        };
+                        let copy = libcrypto.copy(&bytes);
+                        if copy.is_null() {
+                            return 0;
+                        }
+                        *argument.cast::<*mut c_uchar>() = copy;
+                        bytes.len() as c_int
                     }
-                    // SAFETY: libcrypto gives a place for the pointer.
-                    unsafe { *argument.cast::<*mut c_uchar>() = copy };
-                    bytes.len() as c_int
+                }
+                // There is none, and 2 says that no other will do. With 1, which leaves the choice (ENG25519, appendix C), `openssl req`
+                // would sign with the digest that is its default; libssl's signature algorithm has none either.
+                CTRL_DEFAULT_DIGEST if T::SIGNS => {
+                    // SAFETY: libcrypto gives a place for the number.
+                    unsafe { *argument.cast::<c_int>() = NID_UNDEFINED };
+                    2
                 }
                 _ => UNSUPPORTED,
             }
@@ -113,98 +132,194 @@ impl<K: EngineKem> Encoding<K> {
     }
 
     unsafe extern "C" fn decode_public(pkey: *mut Pkey, info: *mut PublicKeyInfo) -> c_int {
-        guard(0, || {
-            let Some(libcrypto) = Libcrypto::get() else { return 0 };
-            let (mut bytes, mut size, mut algorithm) = (ptr::null(), 0, ptr::null_mut());
-            // SAFETY: libcrypto's structure and places for what it has.
-            let found = unsafe {
+        // SAFETY: libcrypto gives a key to fill in, its structure, and takes places for what that has.
+        guard(0, || unsafe {
+            Self::decode(pkey, Half::Public, |libcrypto, bytes, size, algorithm| {
                 let get = libcrypto.functions.public_info;
-                get(ptr::null_mut(), &raw mut bytes, &raw mut size, &raw mut algorithm, info) == 1
-                    && Self::has_no_parameters(libcrypto, algorithm)
-            };
-            if !found {
-                return 0;
-            }
-            // SAFETY: the bytes are the structure's, and the key is of this type.
-            unsafe {
-                let bytes = slice_of(bytes, usize::try_from(size).unwrap_or(0));
-                Self::fill(libcrypto, pkey, Material::from_public_bytes(bytes))
-            }
-        })
-    }
-
-    unsafe extern "C" fn encode_public(info: *mut PublicKeyInfo, pkey: *const Pkey) -> c_int {
-        guard(0, || {
-            let Some(libcrypto) = Libcrypto::get() else { return 0 };
-            // SAFETY: libcrypto gives a key of this type.
-            let Some(key) = (unsafe { Self::key(libcrypto, pkey) }) else { return 0 };
-            let bytes = key.material().public_bytes();
-            let (none, size) = (ptr::null_mut(), bytes.len() as c_int);
-            let copy = libcrypto.copy(&bytes);
-            // SAFETY: the structure takes the copy if it says so, and has it freed.
-            unsafe {
-                let object = (libcrypto.functions.nid_to_object)(libcrypto.nid::<K>());
-                let set = libcrypto.functions.public_info_set;
-                if !copy.is_null() && set(info, object, ASN1_UNDEFINED, none, copy, size) == 1 {
-                    return 1;
-                }
-                libcrypto.free(copy, bytes.len());
-            }
-            raise::<K>(libcrypto, reason::ENCODING, &"the public key cannot be encoded")
+                get(ptr::null_mut(), bytes, size, ptr::from_mut(algorithm).cast(), info)
+            })
         })
     }
 
     unsafe extern "C" fn decode_private(pkey: *mut Pkey, info: *const PrivateKeyInfo) -> c_int {
-        guard(0, || {
-            let Some(libcrypto) = Libcrypto::get() else { return 0 };
-            let (mut bytes, mut size, mut algorithm) = (ptr::null(), 0, ptr::null());
-            // SAFETY: libcrypto's structure and places for what it has.
-            let found = unsafe {
-                let get = libcrypto.functions.private_info;
-                get(ptr::null_mut(), &raw mut bytes, &raw mut size, &raw mut algorithm, info) == 1
-                    && Self::has_no_parameters(libcrypto, algorithm)
-            };
-            if !found {
-                return 0;
-            }
-            // SAFETY: the bytes are the structure's, and the key is of this type.
-            unsafe {
-                let bytes = slice_of(bytes, usize::try_from(size).unwrap_or(0));
-                Self::fill(libcrypto, pkey, Material::from_secret_bytes(bytes))
-            }
+        // SAFETY: as above.
+        guard(0, || unsafe {
+            Self::decode(pkey, Half::Private, |libcrypto, bytes, size, algorithm| {
+                (libcrypto.functions.private_info)(ptr::null_mut(), bytes, size, algorithm, info)
+            })
+        })
+    }
+
+    /// Fills in `pkey` with the half whose bytes and algorithm `get` tells.
+    ///
+    /// # Safety
+    /// `pkey` is to be filled in; `get` returns 1 for what is libcrypto's.
+    unsafe fn decode(
+        pkey: *mut Pkey,
+        half: Half,
+        get: impl FnOnce(&Libcrypto, &mut *const c_uchar, &mut c_int, &mut *const Algorithm) -> c_int,
+    ) -> c_int {
+        let Some(libcrypto) = Libcrypto::get() else { return 0 };
+        let (mut bytes, mut size, mut algorithm) = (ptr::null(), 0, ptr::null());
+        if get(libcrypto, &mut bytes, &mut size, &mut algorithm) != 1 {
+            return 0;
+        }
+        let mut parameters = ASN1_UNDEFINED;
+        // SAFETY: by the caller's promise; what is not wanted is null.
+        let bytes = unsafe {
+            let get = libcrypto.functions.algorithm;
+            get(ptr::null_mut(), &raw mut parameters, ptr::null_mut(), algorithm);
+            input(bytes, usize::try_from(size).unwrap_or(0))
+        };
+        let refuse = |what: &str| raise::<T>(libcrypto, reason::INVALID_KEY, &what);
+        if parameters != ASN1_UNDEFINED {
+            return refuse("the algorithm has parameters: expected none");
+        }
+        let bytes = match half {
+            Half::Public => Some(bytes),
+            Half::Private => bytes.strip_prefix(T::PRIVATE_PREFIX),
+        };
+        let Some(bytes) = bytes else {
+            return refuse("the private key is not encoded as one: expected an octet string");
+        };
+        // SAFETY: by the caller's promise.
+        unsafe { key::put::<T>(libcrypto, pkey, T::read(half, bytes)) }
+    }
+
+    unsafe extern "C" fn encode_public(info: *mut PublicKeyInfo, pkey: *const Pkey) -> c_int {
+        let none = ptr::null_mut();
+        // SAFETY: libcrypto gives a key of this type and a structure, which takes the copy if it says so.
+        guard(0, || unsafe {
+            Self::encode(pkey, Half::Public, |functions, object, copy, size| {
+                (functions.public_info_set)(info, object, ASN1_UNDEFINED, none, copy, size)
+            })
         })
     }
 
     unsafe extern "C" fn encode_private(info: *mut PrivateKeyInfo, pkey: *const Pkey) -> c_int {
-        guard(0, || {
-            let Some(libcrypto) = Libcrypto::get() else { return 0 };
-            // SAFETY: libcrypto gives a key of this type.
-            let Some(key) = (unsafe { Self::key(libcrypto, pkey) }) else { return 0 };
-            let Some(bytes) = key.material().secret_bytes() else {
-                return raise::<K>(libcrypto, reason::MISSING_KEY, &"the key has no private half");
-            };
-            let (none, size) = (ptr::null_mut(), bytes.len() as c_int);
-            let copy = libcrypto.copy(&bytes);
-            // SAFETY: the structure takes the copy if it says so, and has it erased.
-            unsafe {
-                let object = (libcrypto.functions.nid_to_object)(libcrypto.nid::<K>());
-                let set = libcrypto.functions.private_info_set;
-                if !copy.is_null() && set(info, object, 0, ASN1_UNDEFINED, none, copy, size) == 1 {
-                    return 1;
-                }
-                libcrypto.free(copy, bytes.len());
-            }
-            raise::<K>(libcrypto, reason::ENCODING, &"the private key cannot be encoded")
+        let none = ptr::null_mut();
+        // SAFETY: as above.
+        guard(0, || unsafe {
+            Self::encode(pkey, Half::Private, |functions, object, copy, size| {
+                (functions.private_info_set)(info, object, 0, ASN1_UNDEFINED, none, copy, size)
+            })
         })
+    }
+
+    /// Gives `set` the object identifier, and a copy of the half that it is to take.
+    ///
+    /// # Safety
+    /// `pkey` is of this type; `set` returns 1 if it took the copy.
+    unsafe fn encode(
+        pkey: *const Pkey,
+        half: Half,
+        set: impl FnOnce(&Functions, *mut Asn1Object, *mut c_uchar, c_int) -> c_int,
+    ) -> c_int {
+        let Some(libcrypto) = Libcrypto::get() else { return 0 };
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let Some(bytes) = Self::half(libcrypto, pkey, half) else { return 0 };
+            let prefix = if half == Half::Private { T::PRIVATE_PREFIX } else { &[] };
+            let bytes = Zeroizing::new([prefix, &bytes].concat());
+            let object = (libcrypto.functions.nid_to_object)(libcrypto.nid::<T>());
+            let copy = libcrypto.copy(&bytes);
+            if !copy.is_null() && set(&libcrypto.functions, object, copy, bytes.len() as c_int) == 1
+            {
+                return 1;
+            }
+            libcrypto.free(copy, bytes.len());
+            let what = format!("the {} key cannot be encoded", half.name());
+            raise::<T>(libcrypto, reason::ENCODING, &what)
+        }
+    }
+
+    unsafe extern "C" fn set_public(pkey: *mut Pkey, bytes: *const c_uchar, size: usize) -> c_int {
+        // SAFETY: libcrypto gives a key to fill in, and so many bytes.
+        guard(0, || unsafe { Self::set(pkey, Half::Public, input(bytes, size)) })
+    }
+
+    unsafe extern "C" fn set_private(pkey: *mut Pkey, bytes: *const c_uchar, size: usize) -> c_int {
+        // SAFETY: as above.
+        guard(0, || unsafe { Self::set(pkey, Half::Private, input(bytes, size)) })
+    }
+
+    /// # Safety
+    /// `pkey` is to be filled in.
+    unsafe fn set(pkey: *mut Pkey, half: Half, bytes: &[u8]) -> c_int {
+        let Some(libcrypto) = Libcrypto::get() else { return 0 };
+        // SAFETY: by the caller's promise.
+        unsafe { key::put::<T>(libcrypto, pkey, T::read(half, bytes)) }
+    }
+
+    unsafe extern "C" fn get_public(
+        pkey: *const Pkey,
+        out: *mut c_uchar,
+        size: *mut usize,
+    ) -> c_int {
+        // SAFETY: libcrypto gives a key of this type, and a buffer of the size.
+        guard(0, || unsafe { Self::get(pkey, Half::Public, out, size) })
+    }
+
+    unsafe extern "C" fn get_private(
+        pkey: *const Pkey,
+        out: *mut c_uchar,
+        size: *mut usize,
+    ) -> c_int {
+        // SAFETY: as above.
+        guard(0, || unsafe { Self::get(pkey, Half::Private, out, size) })
+    }
+
+    /// # Safety
+    /// `pkey` is of this type; `out` is null or has `*size` bytes.
+    unsafe fn get(pkey: *const Pkey, half: Half, out: *mut c_uchar, size: *mut usize) -> c_int {
+        let Some(libcrypto) = Libcrypto::get() else { return 0 };
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let Some(bytes) = Self::half(libcrypto, pkey, half) else { return 0 };
+            match Output::new::<T>(libcrypto, "key", bytes.len(), out, size) {
+                None => return 0,
+                Some(Output::SizeOnly) => {}
+                Some(Output::Buffer(out)) => out.copy_from_slice(&bytes),
+            }
+            1
+        }
+    }
+
+    /// The bytes of a half; with an error if it is not there.
+    ///
+    /// # Safety
+    /// `pkey` is an `EVP_PKEY`.
+    unsafe fn half(
+        libcrypto: &Libcrypto,
+        pkey: *const Pkey,
+        half: Half,
+    ) -> Option<Zeroizing<Vec<u8>>> {
+        // SAFETY: by the caller's promise.
+        let contents = unsafe { key::expect::<T>(libcrypto, pkey)? };
+        let bytes = T::write(contents, half);
+        if bytes.is_none() {
+            let what = format!("the key has no {} half", half.name());
+            raise::<T>(libcrypto, reason::MISSING_KEY, &what);
+        }
+        bytes
     }
 
     /// 1 for the same public key, 0 for another.
     unsafe extern "C" fn compare(a: *const Pkey, b: *const Pkey) -> c_int {
         guard(UNSUPPORTED, || {
             let Some(libcrypto) = Libcrypto::get() else { return UNSUPPORTED };
-            // SAFETY: libcrypto gives keys of this type.
-            match unsafe { (Key::<K>::of(libcrypto, a), Key::<K>::of(libcrypto, b)) } {
-                (Some(a), Some(b)) => c_int::from(a.material().public() == b.material().public()),
+            let public = |pkey| {
+                let mut bytes = vec![0; (T::BITS as usize).div_ceil(8)];
+                let mut size = bytes.len();
+                // SAFETY: libcrypto gives keys of this type, of which one may be its own; the buffer has the size.
+                let got = unsafe {
+                    (libcrypto.functions.key_raw_public)(pkey, bytes.as_mut_ptr(), &raw mut size)
+                };
+                bytes.truncate(size);
+                (got == 1).then_some(bytes)
+            };
+            match (public(a), public(b)) {
+                (Some(a), Some(b)) => c_int::from(a == b),
                 _ => UNSUPPORTED,
             }
         })
@@ -235,12 +350,12 @@ impl<K: EngineKem> Encoding<K> {
     unsafe fn print(out: *mut Bio, pkey: *const Pkey, indent: c_int, private: bool) -> c_int {
         let Some(libcrypto) = Libcrypto::get() else { return 0 };
         // SAFETY: by the caller's promise.
-        let Some(key) = (unsafe { Self::key(libcrypto, pkey) }) else { return 0 };
-        let material = key.material();
-        let secret = if private { material.secret_bytes() } else { None };
+        let half = |half| unsafe { Self::half(libcrypto, pkey, half) };
+        let secret = if private { half(Half::Private) } else { None };
         if private && secret.is_none() {
-            return raise::<K>(libcrypto, reason::MISSING_KEY, &"the key has no private half");
+            return 0;
         }
+        let Some(public) = half(Half::Public) else { return 0 };
         let functions = &libcrypto.functions;
         let line = |text: &str| {
             // SAFETY: by the caller's promise; the text has so many bytes.
@@ -254,71 +369,15 @@ impl<K: EngineKem> Encoding<K> {
             (functions.write_hex)(out, bytes.as_ptr(), bytes.len(), indent + 4) == 1
         };
         let kind = if private { "Private-Key" } else { "Public-Key" };
-        let done = line(&format!("{} {kind}:\n", K::GROUP.name))
+        let done = line(&format!("{} {kind}:\n", T::NAME))
             && secret.is_none_or(|secret| line("priv:\n") && hex(&secret))
             && line("pub:\n")
-            && hex(&material.public_bytes());
+            && hex(&public);
         c_int::from(done)
-    }
-
-    /// Fills `pkey`, unless what it is to have was refused.
-    ///
-    /// # Safety
-    /// `pkey` is of this type.
-    unsafe fn fill(
-        libcrypto: &Libcrypto,
-        pkey: *mut Pkey,
-        material: Result<Material<K>, kex::Error>,
-    ) -> c_int {
-        match material {
-            // SAFETY: by the caller's promise.
-            Ok(material) => c_int::from(unsafe { Key::put(libcrypto, pkey, material, false) }),
-            Err(error) => raise::<K>(libcrypto, reason::of(&error, reason::INVALID_KEY), &error),
-        }
-    }
-
-    /// The key in `pkey`; with an error if it is empty.
-    ///
-    /// # Safety
-    /// As [`Key::of`].
-    unsafe fn key<'a>(libcrypto: &Libcrypto, pkey: *const Pkey) -> Option<&'a Key<K>> {
-        // SAFETY: by the caller's promise.
-        let key = unsafe { Key::of(libcrypto, pkey) };
-        if key.is_none() {
-            raise::<K>(libcrypto, reason::MISSING_KEY, &"the key is empty");
-        }
-        key
-    }
-
-    /// Whether an algorithm has no parameters, as ours; with an error if it has.
-    ///
-    /// # Safety
-    /// `algorithm` is libcrypto's.
-    unsafe fn has_no_parameters(libcrypto: &Libcrypto, algorithm: *const Algorithm) -> bool {
-        let mut kind = ASN1_UNDEFINED;
-        // SAFETY: by the caller's promise; what is not wanted is null.
-        unsafe {
-            (libcrypto.functions.algorithm)(
-                ptr::null_mut(),
-                &raw mut kind,
-                ptr::null_mut(),
-                algorithm,
-            );
-        }
-        if kind != ASN1_UNDEFINED {
-            let what = "the algorithm has parameters: expected none";
-            raise::<K>(libcrypto, reason::INVALID_KEY, &what);
-        }
-        kind == ASN1_UNDEFINED
     }
 }
 
-/// # Safety
-/// `bytes` is null or has `size` bytes.
-unsafe fn slice_of<'a>(bytes: *const c_uchar, size: usize) -> &'a [u8] {
-    if bytes.is_null() {
-        return &[];
-    }
-    // SAFETY: by the caller's promise.
-    unsafe { slice::from_raw_parts(bytes, size) }
+/// There are none, so that they are the same: libssl copies them from a key to the peer's.
+unsafe extern "C" fn same_parameters(_: *const Pkey, _: *const Pkey) -> c_int {
+    1
 }

@@ -3,10 +3,14 @@
 use core::ffi::{CStr, c_int, c_long, c_uint, c_void};
 use core::ptr;
 
+use curve25519::Choice;
 use kex::Backend;
 use keypool::{Batch, MAX_BATCH};
 use openssl_abi::guard;
 
+use crate::curves::{Curve, Ed25519, X25519};
+use crate::engine;
+use crate::key::KeyType;
 use crate::libcrypto::Libcrypto;
 use crate::reason;
 use crate::state::State;
@@ -15,6 +19,8 @@ use crate::types::{COMMAND_BASE, COMMAND_STRING, Command, Engine};
 const BATCH: c_uint = COMMAND_BASE;
 const BATCH_SIZE: c_uint = COMMAND_BASE + 1;
 const BACKEND: c_uint = COMMAND_BASE + 2;
+const X25519_IN: c_uint = COMMAND_BASE + 3;
+const ED25519_IN: c_uint = COMMAND_BASE + 4;
 
 const fn command(number: c_uint, name: &'static CStr, description: &'static CStr) -> Command {
     let (name, description) = (name.as_ptr(), description.as_ptr());
@@ -22,7 +28,7 @@ const fn command(number: c_uint, name: &'static CStr, description: &'static CStr
 }
 
 /// What libcrypto is told.
-pub(crate) static TABLE: [Command; 4] = [
+pub(crate) static TABLE: [Command; 6] = [
     command(
         BATCH,
         c"BATCH",
@@ -38,12 +44,22 @@ pub(crate) static TABLE: [Command; 4] = [
         c"BACKEND",
         c"the instruction set: portable, avx2 or avx512; by default the best of the machine",
     ),
+    command(
+        X25519_IN,
+        c"X25519",
+        c"in the place of libcrypto's: on, off, or auto (the default): where it is faster; before default_algorithms",
+    ),
+    command(
+        ED25519_IN,
+        c"ED25519",
+        c"in the place of libcrypto's: on, off, or auto (the default): where it is faster; before default_algorithms",
+    ),
     Command { number: 0, name: ptr::null(), description: ptr::null(), flags: 0 },
 ];
 
 /// Runs a command. They are for the process, not for an ENGINE of it.
 pub(crate) unsafe extern "C" fn control(
-    _: *mut Engine,
+    engine: *mut Engine,
     number: c_int,
     _: c_long,
     argument: *mut c_void,
@@ -57,8 +73,14 @@ pub(crate) unsafe extern "C" fn control(
             // SAFETY: libcrypto gives a string to commands that the table says take one.
             unsafe { CStr::from_ptr(argument.cast()) }.to_string_lossy().into_owned()
         };
-        match c_uint::try_from(number).map_or(Err(String::new()), |number| run(number, &value)) {
-            Ok(()) => 1,
+        // SAFETY: libcrypto gives an ENGINE of ours.
+        let run = |number| unsafe { run(libcrypto, engine, number, &value) };
+        match c_uint::try_from(number).map_or(Err(String::new()), run) {
+            // SAFETY: as above.
+            Ok(()) => unsafe {
+                engine::offer(engine);
+                1
+            },
             Err(message) => {
                 libcrypto.raise(reason::COMMAND, &message);
                 0
@@ -67,7 +89,14 @@ pub(crate) unsafe extern "C" fn control(
     })
 }
 
-fn run(number: c_uint, value: &str) -> Result<(), String> {
+/// # Safety
+/// `engine` is one of ours.
+unsafe fn run(
+    libcrypto: &Libcrypto,
+    engine: *mut Engine,
+    number: c_uint,
+    value: &str,
+) -> Result<(), String> {
     match number {
         BATCH => {
             let enabled = match value {
@@ -94,7 +123,46 @@ fn run(number: c_uint, value: &str) -> Result<(), String> {
                 Backend::named(value).map_err(|error| format!("BACKEND = {value}: {error}"))?;
             State::choose(|choice| choice.backend = backend);
         }
+        X25519_IN => {
+            // SAFETY: by the caller's promise.
+            let wanted = unsafe { curve::<Curve<X25519>>(libcrypto, engine, value)? };
+            State::choose(|choice| choice.x25519 = wanted);
+        }
+        ED25519_IN => {
+            // SAFETY: by the caller's promise.
+            let wanted = unsafe { curve::<Curve<Ed25519>>(libcrypto, engine, value)? };
+            State::choose(|choice| choice.ed25519 = wanted);
+        }
         _ => return Err(format!("unknown control command {number}")),
     }
     Ok(())
+}
+
+/// What is wanted of an algorithm that libcrypto has, too.
+///
+/// # Safety
+/// `engine` is one of ours.
+unsafe fn curve<T: KeyType>(
+    libcrypto: &Libcrypto,
+    engine: *mut Engine,
+    value: &str,
+) -> Result<Choice, String> {
+    match value {
+        "auto" => Ok(Choice::Auto),
+        "on" => Ok(Choice::On),
+        "off" => {
+            // libcrypto does not ask again for what it has taken, and would find nothing there.
+            // SAFETY: gives back the reference that it takes; null is nothing.
+            let taken = unsafe {
+                let of = (libcrypto.functions.engine_of_methods)(libcrypto.nid::<T>());
+                (libcrypto.functions.engine_finish)(of);
+                of == engine
+            };
+            if taken {
+                return Err(format!("{} = off: expected before default_algorithms", T::NAME));
+            }
+            Ok(Choice::Off)
+        }
+        _ => Err(format!("{} = {value}: expected auto, on or off", T::NAME)),
+    }
 }

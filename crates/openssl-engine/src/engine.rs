@@ -1,7 +1,9 @@
 //! The ENGINE itself: what libcrypto is told of it, and what it owns.
 
 use core::ffi::{CStr, c_int, c_void};
+use core::ops::Range;
 use core::ptr;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use kex::Sntrup;
 use openssl_abi::guard;
@@ -9,22 +11,28 @@ use sntrup::{Sntrup761, Sntrup857};
 
 use crate::asn1::Encoding;
 use crate::commands;
+use crate::curves::{self, Curve, Ed25519, X25519};
+use crate::kem::Operations;
+use crate::key::{KeyType, TYPES};
 use crate::libcrypto::{Libcrypto, Unfit};
-use crate::operations::Operations;
 use crate::reason;
-use crate::state::{EngineKem, State};
+use crate::state::State;
 use crate::types::{Asn1Method, Engine, PkeyMethod};
 
 const ID: &CStr = c"engntru";
-const NAME: &CStr = c"fastkex: Streamlined NTRU Prime 761 and 857";
+const NAME: &CStr = c"fastkex: Streamlined NTRU Prime 761 and 857, X25519 and Ed25519";
 
-const KEMS: usize = 2;
+/// Of the types.
+const COUNT: usize = TYPES.len();
 
-/// What an ENGINE has. libcrypto frees the tables before it calls [`destroy`].
+/// What an ENGINE has, in the order of [`TYPES`].
 struct Tables {
-    nids: [c_int; KEMS],
-    operations: [*mut PkeyMethod; KEMS],
-    encodings: [*mut Asn1Method; KEMS],
+    nids: [c_int; COUNT],
+    operations: [*mut PkeyMethod; COUNT],
+    encodings: [*mut Asn1Method; COUNT],
+    /// Where those begin and end that libcrypto is told of, which it also frees before it calls [`destroy`].
+    first: AtomicUsize,
+    end: AtomicUsize,
 }
 
 /// Fills in `engine`. `false` with a reason in the error queue if that cannot be.
@@ -53,30 +61,67 @@ impl Tables {
     fn new(libcrypto: &Libcrypto) -> Result<Option<Box<Self>>, Unfit> {
         type A = Sntrup<Sntrup761>;
         type B = Sntrup<Sntrup857>;
-        let nids = [known::<A>(libcrypto)?, known::<B>(libcrypto)?];
+        let nids = [
+            known::<Curve<X25519>>(libcrypto)?,
+            known::<A>(libcrypto)?,
+            known::<B>(libcrypto)?,
+            known::<Curve<Ed25519>>(libcrypto)?,
+        ];
         let mut tables = Box::new(Tables {
             nids,
-            operations: [ptr::null_mut(); KEMS],
-            encodings: [ptr::null_mut(); KEMS],
+            operations: [ptr::null_mut(); COUNT],
+            encodings: [ptr::null_mut(); COUNT],
+            first: AtomicUsize::new(0),
+            end: AtomicUsize::new(COUNT),
         });
-        let operations = [Operations::<A>::table(libcrypto), Operations::<B>::table(libcrypto)];
-        let encodings = [Encoding::<A>::table(libcrypto), Encoding::<B>::table(libcrypto)];
+        tables.offer();
+        let operations = [
+            curves::Operations::<X25519>::table(libcrypto),
+            Operations::<A>::table(libcrypto),
+            Operations::<B>::table(libcrypto),
+            curves::Operations::<Ed25519>::table(libcrypto),
+        ];
+        let encodings = [
+            Encoding::<Curve<X25519>>::table(libcrypto),
+            Encoding::<A>::table(libcrypto),
+            Encoding::<B>::table(libcrypto),
+            Encoding::<Curve<Ed25519>>::table(libcrypto),
+        ];
         tables.operations = operations.map(Option::unwrap_or_default);
         tables.encodings = encodings.map(Option::unwrap_or_default);
         let complete =
             operations.iter().all(Option::is_some) && encodings.iter().all(Option::is_some);
         if !complete {
-            tables.free(libcrypto);
+            // SAFETY: nobody has any.
+            unsafe { tables.free_but(0..0, libcrypto) };
             return Ok(None);
         }
         Ok(Some(tables))
     }
 
-    fn free(&self, libcrypto: &Libcrypto) {
-        // SAFETY: made by libcrypto and not given away; null is nothing.
-        unsafe {
-            self.operations.iter().for_each(|&table| (libcrypto.functions.method_free)(table));
-            self.encodings.iter().for_each(|&table| (libcrypto.functions.asn1_free)(table));
+    /// Decides what libcrypto is told of: what is at the ends may be left out.
+    fn offer(&self) {
+        let offers = State::current().choice.offers();
+        self.first.store(usize::from(!offers.x25519), Ordering::Release);
+        self.end.store(COUNT - usize::from(!offers.ed25519), Ordering::Release);
+    }
+
+    /// What libcrypto is told of.
+    fn offered(&self) -> Range<usize> {
+        self.first.load(Ordering::Acquire)..self.end.load(Ordering::Acquire)
+    }
+
+    /// Frees all tables but some.
+    ///
+    /// # Safety
+    /// libcrypto has none of these.
+    unsafe fn free_but(&self, some: Range<usize>, libcrypto: &Libcrypto) {
+        for place in (0..COUNT).filter(|place| !some.contains(place)) {
+            // SAFETY: by the caller's promise; null is nothing.
+            unsafe {
+                (libcrypto.functions.method_free)(self.operations[place]);
+                (libcrypto.functions.asn1_free)(self.encodings[place]);
+            }
         }
     }
 
@@ -88,7 +133,7 @@ impl Tables {
         // SAFETY: by the caller's promise. Data comes first, since the functions look for it.
         unsafe {
             if (functions.engine_set_data)(engine, libcrypto.engine_index, tables.cast()) != 1 {
-                Box::from_raw(tables).free(libcrypto);
+                Box::from_raw(tables).free_but(0..0, libcrypto);
                 return false;
             }
             // None of these fails but for a null argument.
@@ -115,12 +160,22 @@ impl Tables {
     }
 }
 
-/// The number of `K`, if libcrypto has one.
-fn known<K: EngineKem>(libcrypto: &Libcrypto) -> Result<c_int, Unfit> {
-    match libcrypto.nid::<K>() {
+/// Decides anew what libcrypto is told of.
+///
+/// # Safety
+/// `engine` is one that [`bind`] filled in.
+pub(crate) unsafe fn offer(engine: *mut Engine) {
+    // SAFETY: by the caller's promise.
+    if let Some(tables) = unsafe { Tables::of(engine) } {
+        tables.offer();
+    }
+}
+
+/// The number of `T`, if libcrypto has one.
+fn known<T: KeyType>(libcrypto: &Libcrypto) -> Result<c_int, Unfit> {
+    match libcrypto.nid::<T>() {
         0 => {
-            let message =
-                format!("this is OpenSSL 1.1.1 without them: it has no {}", K::GROUP.name);
+            let message = format!("this is OpenSSL 1.1.1 without them: it has no {}", T::NAME);
             Err(Unfit::new(libcrypto, message))
         }
         nid => Ok(nid),
@@ -133,15 +188,16 @@ fn known<K: EngineKem>(libcrypto: &Libcrypto) -> Result<c_int, Unfit> {
 /// Pointers are null or places for what is told.
 unsafe fn tell<M>(
     tables: &Tables,
-    of: &[*mut M; KEMS],
+    of: &[*mut M; COUNT],
     out: *mut *mut M,
     nids: *mut *const c_int,
     nid: c_int,
 ) -> c_int {
     if out.is_null() {
+        let offered = &tables.nids[tables.offered()];
         // SAFETY: by the caller's promise.
-        unsafe { *nids = tables.nids.as_ptr() };
-        return KEMS as c_int;
+        unsafe { *nids = offered.as_ptr() };
+        return offered.len() as c_int;
     }
     let found = tables.nids.iter().position(|&known| known == nid).map(|place| of[place]);
     // SAFETY: by the caller's promise.
@@ -189,7 +245,8 @@ unsafe extern "C" fn destroy(engine: *mut Engine) -> c_int {
             let tables = get(engine, libcrypto.engine_index);
             if !tables.is_null() {
                 set(engine, libcrypto.engine_index, ptr::null_mut());
-                drop(Box::from_raw(tables.cast::<Tables>()));
+                let tables = Box::from_raw(tables.cast::<Tables>());
+                tables.free_but(tables.offered(), libcrypto);
             }
         }
         State::flush();

@@ -1,9 +1,10 @@
 //! `engntru.so`: an ENGINE for OpenSSL 1.1.1 with the patches of `legacy/openssl-1.1.1`, which adds sntrup761 and sntrup857 as TLS 1.3
 //! groups and as keys in PEM and DER (OpenSSLNTRU, section 4.2). libssl 1.1.1 has no KEMs: it encapsulates by `EVP_PKEY_encrypt` with
 //! null input and decapsulates by `EVP_PKEY_decrypt` with null output; the shared secret then waits in the key for `EVP_PKEY_derive`.
+//! Where it is faster, X25519 and Ed25519 take the place of libcrypto's own (ENG25519, section 4.1).
 //!
-//! It links no libcrypto and refuses any but the one it is made for. The ENGINE is shallow: what is computed is of `kex`, and
-//! `keypool` makes keys in batches. Nothing panics across C: every entry point runs under [`openssl_abi::guard`].
+//! It links no libcrypto and refuses any but the one it is made for. The ENGINE is shallow: what is computed is of `kex` and
+//! `curve25519`, and `keypool` makes keys in batches. Nothing panics across C: every entry point runs under [`openssl_abi::guard`].
 
 use core::ffi::{CStr, c_char, c_int, c_ulong};
 
@@ -11,10 +12,12 @@ use openssl_abi::guard;
 
 mod asn1;
 mod commands;
+mod curves;
 mod engine;
+mod kem;
 mod key;
 mod libcrypto;
-mod operations;
+mod output;
 mod reason;
 mod state;
 mod types;

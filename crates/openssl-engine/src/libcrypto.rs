@@ -5,14 +5,14 @@ use core::{mem, ptr};
 use std::ffi::CString;
 use std::sync::OnceLock;
 
-use kex::TlsKem;
-
+use crate::key::{KeyType, TYPES};
 use crate::reason;
 use crate::types::{
     Algorithm, Asn1Control, Asn1Method, Asn1Object, Bio, Command, Compare, Control, ControlString,
-    Copy, Crypt, DecodePrivate, DecodePublic, Derive, EncodePrivate, EncodePublic, Engine,
-    EngineControl, EngineFunction, EngineMethods, ErrorString, Free, Generate, Init, Measure, Pkey,
-    PkeyContext, PkeyMethod, Print, PrivateKeyInfo, PublicKeyInfo,
+    Copy, Crypt, DecodePrivate, DecodePublic, Derive, Digest, DigestContext, DigestSign,
+    DigestVerify, EncodePrivate, EncodePublic, Engine, EngineControl, EngineFunction,
+    EngineMethods, ErrorString, Free, Generate, GetRaw, Init, Measure, Pkey, PkeyContext,
+    PkeyMethod, Print, PrivateKeyInfo, PublicKeyInfo, SetRaw, SignItem, VerifyItem,
 };
 
 macro_rules! functions {
@@ -64,6 +64,9 @@ functions! {
     engine_set_data = c"ENGINE_set_ex_data": fn(*mut Engine, c_int, *mut c_void) -> c_int;
     engine_data = c"ENGINE_get_ex_data": fn(*const Engine, c_int) -> *mut c_void;
 
+    engine_of_methods = c"ENGINE_get_pkey_meth_engine": fn(c_int) -> *mut Engine;
+    engine_finish = c"ENGINE_finish": fn(*mut Engine) -> c_int;
+
     method_new = c"EVP_PKEY_meth_new": fn(c_int, c_int) -> *mut PkeyMethod;
     method_free = c"EVP_PKEY_meth_free": fn(*mut PkeyMethod);
     method_set_copy = c"EVP_PKEY_meth_set_copy": fn(*mut PkeyMethod, Copy);
@@ -74,6 +77,9 @@ functions! {
     method_set_control = c"EVP_PKEY_meth_set_ctrl":
         fn(*mut PkeyMethod, Control, Option<ControlString>);
 
+    method_set_digest_sign = c"EVP_PKEY_meth_set_digestsign": fn(*mut PkeyMethod, DigestSign);
+    method_set_digest_verify = c"EVP_PKEY_meth_set_digestverify": fn(*mut PkeyMethod, DigestVerify);
+
     asn1_new = c"EVP_PKEY_asn1_new":
         fn(c_int, c_int, *const c_char, *const c_char) -> *mut Asn1Method;
     asn1_free = c"EVP_PKEY_asn1_free": fn(*mut Asn1Method);
@@ -81,12 +87,30 @@ functions! {
         fn(*mut Asn1Method, DecodePublic, EncodePublic, Compare, Print, Measure, Measure);
     asn1_set_private = c"EVP_PKEY_asn1_set_private":
         fn(*mut Asn1Method, DecodePrivate, EncodePrivate, Print);
+    asn1_set_parameters = c"EVP_PKEY_asn1_set_param":
+        fn(*mut Asn1Method, *mut c_void, *mut c_void, *mut c_void, *mut c_void, Compare, *mut c_void);
+    asn1_set_item = c"EVP_PKEY_asn1_set_item": fn(*mut Asn1Method, VerifyItem, SignItem);
+    asn1_set_set_private = c"EVP_PKEY_asn1_set_set_priv_key": fn(*mut Asn1Method, SetRaw);
+    asn1_set_set_public = c"EVP_PKEY_asn1_set_set_pub_key": fn(*mut Asn1Method, SetRaw);
+    asn1_set_get_private = c"EVP_PKEY_asn1_set_get_priv_key": fn(*mut Asn1Method, GetRaw);
+    asn1_set_get_public = c"EVP_PKEY_asn1_set_get_pub_key": fn(*mut Asn1Method, GetRaw);
+    asn1_info = c"EVP_PKEY_asn1_get0_info":
+        fn(*mut c_int, *mut c_int, *mut c_int, *mut *const c_char, *mut *const c_char, *const Asn1Method) -> c_int;
     asn1_set_free = c"EVP_PKEY_asn1_set_free": fn(*mut Asn1Method, Free);
     asn1_set_control = c"EVP_PKEY_asn1_set_ctrl": fn(*mut Asn1Method, Asn1Control);
     asn1_set_security_bits = c"EVP_PKEY_asn1_set_security_bits": fn(*mut Asn1Method, Measure);
 
     context_key = c"EVP_PKEY_CTX_get0_pkey": fn(*mut PkeyContext) -> *mut Pkey;
+    context_peer = c"EVP_PKEY_CTX_get0_peerkey": fn(*mut PkeyContext) -> *mut Pkey;
+    digest_context = c"EVP_MD_CTX_pkey_ctx": fn(*const DigestContext) -> *mut PkeyContext;
+    no_digest = c"EVP_md_null": fn() -> *const Digest;
+    digest_verify_init = c"EVP_DigestVerifyInit":
+        fn(*mut DigestContext, *mut *mut PkeyContext, *const Digest, *mut Engine, *mut Pkey) -> c_int;
     key_data = c"EVP_PKEY_get0": fn(*const Pkey) -> *mut c_void;
+    key_asn1 = c"EVP_PKEY_get0_asn1": fn(*const Pkey) -> *const Asn1Method;
+    key_set_type = c"EVP_PKEY_set_type": fn(*mut Pkey, c_int) -> c_int;
+    key_raw_private = c"EVP_PKEY_get_raw_private_key": fn(*const Pkey, *mut c_uchar, *mut usize) -> c_int;
+    key_raw_public = c"EVP_PKEY_get_raw_public_key": fn(*const Pkey, *mut c_uchar, *mut usize) -> c_int;
     key_assign = c"EVP_PKEY_assign": fn(*mut Pkey, c_int, *mut c_void) -> c_int;
 
     public_info = c"X509_PUBKEY_get0_param":
@@ -99,6 +123,8 @@ functions! {
         fn(*mut PrivateKeyInfo, *mut Asn1Object, c_int, c_int, *mut c_void, *mut c_uchar, c_int) -> c_int;
     algorithm = c"X509_ALGOR_get0":
         fn(*mut *const Asn1Object, *mut c_int, *mut *const c_void, *const Algorithm);
+    algorithm_set = c"X509_ALGOR_set0": fn(*mut Algorithm, *mut Asn1Object, c_int, *mut c_void) -> c_int;
+    object_nid = c"OBJ_obj2nid": fn(*const Asn1Object) -> c_int;
 
     write = c"BIO_write": fn(*mut Bio, *const c_void, c_int) -> c_int;
     write_hex = c"ASN1_buf_print": fn(*mut Bio, *const c_uchar, usize, c_int) -> c_int;
@@ -113,8 +139,15 @@ pub(crate) struct Libcrypto {
     library: c_int,
     /// Where an ENGINE keeps what is ours.
     pub(crate) engine_index: c_int,
-    /// Of groups in the order of their table; 0 for those that libcrypto does not know.
-    nids: Vec<c_int>,
+    types: [Type; TYPES.len()],
+}
+
+/// What libcrypto is told of one of [`TYPES`].
+struct Type {
+    /// 0 if libcrypto does not know it.
+    nid: c_int,
+    /// By this our methods are told from libcrypto's own, which have another.
+    description: CString,
 }
 
 static LIBCRYPTO: OnceLock<Libcrypto> = OnceLock::new();
@@ -161,14 +194,12 @@ impl Libcrypto {
     unsafe fn new(object: Object, version: &str) -> Result<Self, String> {
         // SAFETY: by the caller's promise.
         let functions = unsafe { Functions::find(object)? };
-        let nids: Vec<_> = kex::TLS_GROUPS
-            .iter()
-            .map(|group| {
-                let name = CString::new(group.name).unwrap_or_default();
-                // SAFETY: the name is a string.
-                unsafe { (functions.short_name_to_nid)(name.as_ptr()) }
-            })
-            .collect();
+        let types = TYPES.map(|name| {
+            let description = CString::new(format!("{name} of fastkex")).unwrap_or_default();
+            let name = CString::new(name).unwrap_or_default();
+            // SAFETY: the name is a string.
+            Type { nid: unsafe { (functions.short_name_to_nid)(name.as_ptr()) }, description }
+        });
         // SAFETY: public functions, with arguments as `err.h` and `crypto.h` say.
         unsafe {
             let library = (functions.next_error_library)();
@@ -191,13 +222,44 @@ impl Libcrypto {
             if engine_index < 0 {
                 return Err(format!("{version} has no room for an ENGINE's data"));
             }
-            Ok(Libcrypto { functions, object, library, engine_index, nids })
+            Ok(Libcrypto { functions, object, library, engine_index, types })
         }
     }
 
-    /// The number of `K`; 0 if libcrypto does not know it.
-    pub(crate) fn nid<K: TlsKem>(&self) -> c_int {
-        self.nids[K::INDEX]
+    /// The number of `T`; 0 if libcrypto does not know it.
+    pub(crate) fn nid<T: KeyType>(&self) -> c_int {
+        self.types[T::PLACE].nid
+    }
+
+    /// What `T` is called in lists.
+    pub(crate) fn description<T: KeyType>(&self) -> &CStr {
+        &self.types[T::PLACE].description
+    }
+
+    /// Whether `pkey` is of the type `T` as the ENGINE has it, so that what is in it is ours: libcrypto may have the type itself, and
+    /// have made the key before there was the ENGINE.
+    ///
+    /// # Safety
+    /// `pkey` is an `EVP_PKEY`.
+    pub(crate) unsafe fn is_ours<T: KeyType>(&self, pkey: *const Pkey) -> bool {
+        let (mut nid, mut description) = (0, ptr::null());
+        let none = ptr::null_mut();
+        // SAFETY: by the caller's promise; what is not wanted is null, and a description is a string or null.
+        unsafe {
+            let method = (self.functions.key_asn1)(pkey);
+            !method.is_null()
+                && (self.functions.asn1_info)(
+                    &raw mut nid,
+                    none,
+                    none,
+                    &raw mut description,
+                    ptr::null_mut(),
+                    method,
+                ) == 1
+                && nid == self.nid::<T>()
+                && !description.is_null()
+                && CStr::from_ptr(description) == self.description::<T>()
+        }
     }
 
     /// Puts an error into the thread's queue.

@@ -22,9 +22,11 @@ pub(crate) const COMMAND: c_int = 107;
 pub(crate) const ENCODING: c_int = 108;
 /// It is not the libcrypto that the ENGINE is made for.
 pub(crate) const WRONG_OPENSSL: c_int = 109;
+/// Ed25519 was to take a digest, or what was signed names another algorithm.
+pub(crate) const DIGEST: c_int = 110;
 
 /// The reasons' texts.
-pub(crate) const TEXTS: [(c_int, &CStr); 10] = [
+pub(crate) const TEXTS: [(c_int, &CStr); 11] = [
     (INVALID_KEY, c"invalid key"),
     (MISSING_KEY, c"missing key"),
     (INVALID_CIPHERTEXT, c"invalid ciphertext"),
@@ -35,6 +37,7 @@ pub(crate) const TEXTS: [(c_int, &CStr); 10] = [
     (COMMAND, c"invalid control command"),
     (ENCODING, c"key cannot be encoded"),
     (WRONG_OPENSSL, c"wrong OpenSSL"),
+    (DIGEST, c"invalid digest"),
 ];
 
 /// The reason of a `kex` error.

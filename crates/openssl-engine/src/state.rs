@@ -4,12 +4,16 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
 
-use kex::{Backend, Error, Sntrup, TlsKem};
-use keypool::{Builder, Encapsulations, InHand, KeyPairs, Pool, Pools, Settings};
+use curve25519::{Choice as Offer, Offers};
+use kex::{Backend, Error, Sntrup, TlsKem, X25519};
+use keypool::{Builder, Encapsulations, Exchanges, InHand, KeyPairs, Pool, Pools, Settings};
 use sntrup::{Sntrup761, Sntrup857};
 
 /// A KEM of the ENGINE.
 pub(crate) trait EngineKem: TlsKem {
+    /// Its place among [`crate::key::TYPES`].
+    const PLACE: usize;
+
     /// Its pools.
     fn pools(state: &State) -> &OfKem<Self>;
 }
@@ -19,6 +23,15 @@ pub(crate) trait EngineKem: TlsKem {
 pub(crate) struct Choice {
     pub(crate) backend: Backend,
     pub(crate) settings: Settings,
+    pub(crate) x25519: Offer,
+    pub(crate) ed25519: Offer,
+}
+
+impl Choice {
+    /// Which of libcrypto's algorithms the ENGINE has, too.
+    pub(crate) fn offers(&self) -> Offers {
+        Offers::new(self.backend, self.x25519, self.ed25519)
+    }
 }
 
 /// Pools, and what was chosen for them.
@@ -26,6 +39,7 @@ pub(crate) struct State {
     pub(crate) choice: Choice,
     sntrup761: OfKem<Sntrup<Sntrup761>>,
     sntrup857: OfKem<Sntrup<Sntrup857>>,
+    pub(crate) exchanges: Arc<Pool<Exchanges<X25519>>>,
     all: Pools,
 }
 
@@ -36,12 +50,16 @@ pub(crate) struct OfKem<K: TlsKem> {
 }
 
 impl EngineKem for Sntrup<Sntrup761> {
+    const PLACE: usize = 1;
+
     fn pools(state: &State) -> &OfKem<Self> {
         &state.sntrup761
     }
 }
 
 impl EngineKem for Sntrup<Sntrup857> {
+    const PLACE: usize = 2;
+
     fn pools(state: &State) -> &OfKem<Self> {
         &state.sntrup857
     }
@@ -54,14 +72,20 @@ impl State {
     fn new(choice: Choice) -> Self {
         let mut builder = Pools::builder(choice.backend, choice.settings);
         let (sntrup761, sntrup857) = (OfKem::new(&mut builder), OfKem::new(&mut builder));
-        State { choice, sntrup761, sntrup857, all: builder.finish() }
+        let exchanges = builder.add("X25519");
+        State { choice, sntrup761, sntrup857, exchanges, all: builder.finish() }
     }
 
     /// The state of the process. Takes no lock that a child of fork could find held.
     pub(crate) fn current() -> &'static Self {
         let current = CURRENT.load(Ordering::Acquire);
         if current.is_null() {
-            let choice = Choice { backend: Backend::best(), settings: Settings::default() };
+            let choice = Choice {
+                backend: Backend::best(),
+                settings: Settings::default(),
+                x25519: Offer::Auto,
+                ed25519: Offer::Auto,
+            };
             return Self::replace(current, choice);
         }
         // SAFETY: not null, so from `replace`, and never freed.

@@ -35,6 +35,14 @@ opaque! {
     pub(crate) PrivateKeyInfo;
     /// `BIO`.
     pub(crate) Bio;
+    /// `EVP_MD`.
+    pub(crate) Digest;
+    /// `EVP_MD_CTX`.
+    pub(crate) DigestContext;
+    /// `ASN1_ITEM`.
+    pub(crate) Asn1Item;
+    /// `ASN1_BIT_STRING`.
+    pub(crate) BitString;
 }
 
 /// `dynamic_fns`: what libcrypto gives a module.
@@ -100,10 +108,47 @@ pub(crate) type Measure = unsafe extern "C" fn(*const Pkey) -> c_int;
 pub(crate) type DecodePrivate = unsafe extern "C" fn(*mut Pkey, *const PrivateKeyInfo) -> c_int;
 pub(crate) type EncodePrivate = unsafe extern "C" fn(*mut PrivateKeyInfo, *const Pkey) -> c_int;
 pub(crate) type Free = unsafe extern "C" fn(*mut Pkey);
+pub(crate) type SetRaw = unsafe extern "C" fn(*mut Pkey, *const c_uchar, usize) -> c_int;
+pub(crate) type GetRaw = unsafe extern "C" fn(*const Pkey, *mut c_uchar, *mut usize) -> c_int;
+pub(crate) type DigestSign = unsafe extern "C" fn(
+    *mut DigestContext,
+    *mut c_uchar,
+    *mut usize,
+    *const c_uchar,
+    usize,
+) -> c_int;
+pub(crate) type DigestVerify =
+    unsafe extern "C" fn(*mut DigestContext, *const c_uchar, usize, *const c_uchar, usize) -> c_int;
+pub(crate) type VerifyItem = unsafe extern "C" fn(
+    *mut DigestContext,
+    *const Asn1Item,
+    *mut c_void,
+    *mut Algorithm,
+    *mut BitString,
+    *mut Pkey,
+) -> c_int;
+pub(crate) type SignItem = unsafe extern "C" fn(
+    *mut DigestContext,
+    *const Asn1Item,
+    *mut c_void,
+    *mut Algorithm,
+    *mut Algorithm,
+    *mut BitString,
+) -> c_int;
 pub(crate) type Asn1Control = unsafe extern "C" fn(*mut Pkey, c_int, c_long, *mut c_void) -> c_int;
 
+/// `EVP_PKEY_CTRL_MD`.
+pub(crate) const CTRL_DIGEST: c_int = 1;
+/// `EVP_PKEY_CTRL_DIGESTINIT`.
+pub(crate) const CTRL_DIGEST_INIT: c_int = 7;
+/// `EVP_PKEY_FLAG_SIGCTX_CUSTOM`.
+pub(crate) const FLAG_NO_DIGEST: c_int = 4;
 /// `EVP_PKEY_CTRL_PEER_KEY`.
 pub(crate) const CTRL_PEER_KEY: c_int = 2;
+/// `ASN1_PKEY_CTRL_DEFAULT_MD_NID`.
+pub(crate) const CTRL_DEFAULT_DIGEST: c_int = 0x3;
+/// `NID_undef`.
+pub(crate) const NID_UNDEFINED: c_int = 0;
 /// `ASN1_PKEY_CTRL_SET1_TLS_ENCPT`.
 pub(crate) const CTRL_SET_TLS_SHARE: c_int = 0x9;
 /// `ASN1_PKEY_CTRL_GET1_TLS_ENCPT`.
@@ -141,6 +186,11 @@ mod tests {
             writeln!(source, "_Static_assert((long)({c}) == {rust}, \"{c} is not {rust}\");")
                 .unwrap();
         };
+        is("EVP_PKEY_CTRL_MD", CTRL_DIGEST.into());
+        is("EVP_PKEY_CTRL_DIGESTINIT", CTRL_DIGEST_INIT.into());
+        is("EVP_PKEY_FLAG_SIGCTX_CUSTOM", FLAG_NO_DIGEST.into());
+        is("ASN1_PKEY_CTRL_DEFAULT_MD_NID", CTRL_DEFAULT_DIGEST.into());
+        is("NID_undef", NID_UNDEFINED.into());
         is("EVP_PKEY_CTRL_PEER_KEY", CTRL_PEER_KEY.into());
         is("ASN1_PKEY_CTRL_SET1_TLS_ENCPT", CTRL_SET_TLS_SHARE.into());
         is("ASN1_PKEY_CTRL_GET1_TLS_ENCPT", CTRL_GET_TLS_SHARE.into());

@@ -5,11 +5,11 @@ mod dhkem;
 mod exchange;
 mod key;
 mod keymgmt;
-mod offer;
 mod signature;
 
 use core::ffi::CStr;
 
+pub(crate) use curve25519::{Choice, Offers};
 use curve25519::{ed25519, x25519};
 use kex::{Backend, Error, KeyExchange};
 use keypool::{Exchanges, InHand};
@@ -18,7 +18,6 @@ use zeroize::Zeroizing;
 
 pub(crate) use exchange::Exchange;
 pub(crate) use keymgmt::KeyManagement;
-pub(crate) use offer::{Choice, Offers};
 pub(crate) use signature::Signature;
 
 use crate::provider::Provider;

@@ -1,18 +1,64 @@
-//! The operations of a KEM as those that OpenSSL 1.1.1 has (`EVP_PKEY_METHOD`; OpenSSLNTRU, section 4.1).
+//! KEMs: their keys, and their operations as those that OpenSSL 1.1.1 has (`EVP_PKEY_METHOD`; OpenSSLNTRU, section 4.1).
 
 use core::ffi::{c_int, c_uchar, c_void};
 use core::marker::PhantomData;
-use core::slice;
+use std::sync::{Mutex, PoisonError};
 
+use kex::Error;
 use keypool::Material;
 use openssl_abi::guard;
 use zeroize::Zeroizing;
 
-use crate::key::Key;
+use crate::key::{self, Half, KeyType, raise};
 use crate::libcrypto::Libcrypto;
+use crate::output::{Output, input};
 use crate::reason;
 use crate::state::{EngineKem, State};
 use crate::types::{CTRL_PEER_KEY, Pkey, PkeyContext, PkeyMethod, UNSUPPORTED};
+
+/// A key, and the shared secret that was last encapsulated to it or decapsulated with it and that nobody has taken yet.
+pub(crate) struct Key<K: EngineKem> {
+    material: Material<K>,
+    secret: Mutex<Option<Zeroizing<Vec<u8>>>>,
+}
+
+impl<K: EngineKem> Key<K> {
+    fn new(material: Material<K>) -> Self {
+        Key { material, secret: Mutex::new(None) }
+    }
+
+    /// Lets `work` have the place of the shared secret.
+    fn with_shared<R>(&self, work: impl FnOnce(&mut Option<Zeroizing<Vec<u8>>>) -> R) -> R {
+        work(&mut self.secret.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<K: EngineKem> KeyType for K {
+    const PLACE: usize = <K as EngineKem>::PLACE;
+    const SIZE: c_int = K::CIPHERTEXT_BYTES as c_int;
+    const BITS: c_int = 8 * K::PUBLIC_KEY_BYTES as c_int;
+    const SECURITY_BITS: c_int = K::GROUP.security_bits as c_int;
+    const SIGNS: bool = false;
+    /// Files are those of `fastkex.so`: the octet string's bytes are the key as it is.
+    const PRIVATE_PREFIX: &'static [u8] = &[];
+
+    type Contents = Key<K>;
+
+    fn read(half: Half, bytes: &[u8]) -> Result<Key<K>, Error> {
+        match half {
+            Half::Public => Material::from_public_bytes(bytes),
+            Half::Private => Material::from_secret_bytes(bytes),
+        }
+        .map(Key::new)
+    }
+
+    fn write(key: &Key<K>, half: Half) -> Option<Zeroizing<Vec<u8>>> {
+        match half {
+            Half::Public => Some(Zeroizing::new(key.material.public_bytes())),
+            Half::Private => key.material.secret_bytes(),
+        }
+    }
+}
 
 /// The functions for `K`.
 pub(crate) struct Operations<K>(PhantomData<K>);
@@ -40,15 +86,10 @@ impl<K: EngineKem> Operations<K> {
     unsafe extern "C" fn generate(_: *mut PkeyContext, pkey: *mut Pkey) -> c_int {
         guard(0, || {
             let Some(libcrypto) = Libcrypto::get() else { return 0 };
-            match K::pools(State::current()).key() {
-                // SAFETY: libcrypto gives a new key to fill in.
-                Ok(pair) => c_int::from(unsafe {
-                    Key::<K>::put(libcrypto, pkey, Material::InHand(pair), true)
-                }),
-                Err(error) => {
-                    raise::<K>(libcrypto, reason::of(&error, reason::INVALID_KEY), &error)
-                }
-            }
+            let pair = K::pools(State::current()).key();
+            let contents = pair.map(|pair| Key::new(Material::InHand(pair)));
+            // SAFETY: libcrypto gives a key to fill in.
+            unsafe { key::put::<K>(libcrypto, pkey, contents) }
         })
     }
 
@@ -67,10 +108,10 @@ impl<K: EngineKem> Operations<K> {
                 return raise::<K>(libcrypto, reason::NOT_A_KEM, &what);
             }
             // SAFETY: the context is libcrypto's, with a key of ours.
-            let Some(key) = (unsafe { Self::key(libcrypto, context) }) else { return 0 };
+            let Some(key) = (unsafe { key::of_context::<K>(libcrypto, context) }) else { return 0 };
             // SAFETY: buffer and size are the caller's, as `EVP_PKEY_encrypt(3)` says.
             let ciphertext = match unsafe {
-                output::<K>(libcrypto, "ciphertext", K::CIPHERTEXT_BYTES, out, out_size)
+                Output::new::<K>(libcrypto, "ciphertext", K::CIPHERTEXT_BYTES, out, out_size)
             } {
                 Some(Output::Buffer(ciphertext)) => ciphertext,
                 Some(Output::SizeOnly) => return 1,
@@ -78,9 +119,9 @@ impl<K: EngineKem> Operations<K> {
             };
             let mut secret = Zeroizing::new(vec![0; K::SHARED_SECRET_BYTES]);
             let pools = K::pools(State::current());
-            match pools.encapsulate(key.material().public(), ciphertext, &mut secret) {
+            match pools.encapsulate(key.material.public(), ciphertext, &mut secret) {
                 Ok(()) => {
-                    key.set_secret(secret);
+                    key.with_shared(|shared| *shared = Some(secret));
                     1
                 }
                 Err(error) => {
@@ -95,8 +136,8 @@ impl<K: EngineKem> Operations<K> {
         context: *mut PkeyContext,
         out: *mut c_uchar,
         out_size: *mut usize,
-        input: *const c_uchar,
-        input_size: usize,
+        ciphertext: *const c_uchar,
+        ciphertext_size: usize,
     ) -> c_int {
         guard(0, || {
             let Some(libcrypto) = Libcrypto::get() else { return 0 };
@@ -105,21 +146,17 @@ impl<K: EngineKem> Operations<K> {
                 return raise::<K>(libcrypto, reason::NOT_A_KEM, &what);
             }
             // SAFETY: the context is libcrypto's, with a key of ours.
-            let Some(key) = (unsafe { Self::key(libcrypto, context) }) else { return 0 };
-            let ciphertext = if input.is_null() {
-                &[]
-            } else {
-                // SAFETY: the caller's buffer has the size it says.
-                unsafe { slice::from_raw_parts(input, input_size) }
-            };
+            let Some(key) = (unsafe { key::of_context::<K>(libcrypto, context) }) else { return 0 };
+            // SAFETY: the caller's buffer has the size it says.
+            let ciphertext = unsafe { input(ciphertext, ciphertext_size) };
             let mut secret = Zeroizing::new(vec![0; K::SHARED_SECRET_BYTES]);
             let backend = State::current().choice.backend;
             let done = key
-                .material()
+                .material
                 .with_secret(|half| K::decapsulate(half, backend, ciphertext, &mut secret));
             match done {
                 Some(Ok(())) => {
-                    key.set_secret(secret);
+                    key.with_shared(|shared| *shared = Some(secret));
                     if !out_size.is_null() {
                         // SAFETY: not null, so a place for the size.
                         unsafe { *out_size = K::SHARED_SECRET_BYTES };
@@ -144,18 +181,19 @@ impl<K: EngineKem> Operations<K> {
         guard(0, || {
             let Some(libcrypto) = Libcrypto::get() else { return 0 };
             // SAFETY: the context is libcrypto's, with a key of ours.
-            let Some(key) = (unsafe { Self::key(libcrypto, context) }) else { return 0 };
+            let Some(key) = (unsafe { key::of_context::<K>(libcrypto, context) }) else { return 0 };
             let none = "no shared secret: call EVP_PKEY_encrypt or EVP_PKEY_decrypt before EVP_PKEY_derive";
-            if !key.has_secret() {
+            if key.with_shared(|shared| shared.is_none()) {
                 return raise::<K>(libcrypto, reason::MISSING_SECRET, &none);
             }
             // SAFETY: buffer and size are the caller's, as `EVP_PKEY_derive(3)` says.
-            let place =
-                unsafe { output::<K>(libcrypto, "secret", K::SHARED_SECRET_BYTES, out, out_size) };
+            let place = unsafe {
+                Output::new::<K>(libcrypto, "secret", K::SHARED_SECRET_BYTES, out, out_size)
+            };
             match place {
                 Some(Output::SizeOnly) => 1,
                 None => 0,
-                Some(Output::Buffer(out)) => match key.take_secret() {
+                Some(Output::Buffer(out)) => match key.with_shared(Option::take) {
                     Some(secret) => {
                         out.copy_from_slice(&secret);
                         1
@@ -165,23 +203,10 @@ impl<K: EngineKem> Operations<K> {
             }
         })
     }
-
-    /// The key of a context; with an error if it has none.
-    ///
-    /// # Safety
-    /// `context` is libcrypto's, for this type of key.
-    unsafe fn key<'a>(libcrypto: &Libcrypto, context: *mut PkeyContext) -> Option<&'a Key<K>> {
-        // SAFETY: by the caller's promise; the context holds its key during the call.
-        let key = unsafe { Key::of(libcrypto, (libcrypto.functions.context_key)(context)) };
-        if key.is_none() {
-            raise::<K>(libcrypto, reason::MISSING_KEY, &"the key is empty");
-        }
-        key
-    }
 }
 
 /// Nothing is in a context that is not in its key.
-unsafe extern "C" fn copy(_: *mut PkeyContext, _: *mut PkeyContext) -> c_int {
+pub(crate) unsafe extern "C" fn copy(_: *mut PkeyContext, _: *mut PkeyContext) -> c_int {
     1
 }
 
@@ -199,51 +224,4 @@ unsafe extern "C" fn control(
         // Libcrypto takes 2 for: all is done.
         if what == CTRL_PEER_KEY && own.cast() == argument { 2 } else { UNSUPPORTED }
     })
-}
-
-enum Output<'a> {
-    SizeOnly,
-    Buffer(&'a mut [u8]),
-}
-
-/// Checks an output buffer against the `needed` bytes, and writes them to `size`; `None` if it is too small.
-///
-/// # Safety
-/// `buffer` is null or has `*size` bytes; `size` is null or may be written.
-unsafe fn output<'a, K: EngineKem>(
-    libcrypto: &Libcrypto,
-    what: &str,
-    needed: usize,
-    buffer: *mut c_uchar,
-    size: *mut usize,
-) -> Option<Output<'a>> {
-    if size.is_null() {
-        raise::<K>(libcrypto, reason::BUFFER, &format!("{what} buffer of unknown size"));
-        return None;
-    }
-    // SAFETY: not null, so the buffer's size, or a place for it.
-    let there = unsafe { size.replace(needed) };
-    if buffer.is_null() {
-        return Some(Output::SizeOnly);
-    }
-    if there < needed {
-        let message = format!("{what} buffer of {there} bytes: expected {needed}");
-        raise::<K>(libcrypto, reason::BUFFER, &message);
-        return None;
-    }
-    // SAFETY: the buffer has at least `needed` bytes. They may not be initialised, so that is done first.
-    Some(Output::Buffer(unsafe {
-        core::ptr::write_bytes(buffer, 0, needed);
-        slice::from_raw_parts_mut(buffer, needed)
-    }))
-}
-
-/// Puts an error about `K` into the queue; what a function returns then.
-pub(crate) fn raise<K: EngineKem>(
-    libcrypto: &Libcrypto,
-    reason: c_int,
-    what: &dyn core::fmt::Display,
-) -> c_int {
-    libcrypto.raise(reason, &format!("{}: {what}", K::GROUP.name));
-    0
 }

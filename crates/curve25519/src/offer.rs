@@ -1,15 +1,18 @@
-//! Whether the two are offered at all.
+//! Whether modules of OpenSSL's offer the two at all, where it has its own.
 
-use curve25519::{Error, is_fast, self_check};
-use kex::Backend;
+use lanes::Backend;
+
+use crate::{Error, is_fast, self_check};
 
 /// What the configuration says of one of the two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub enum Choice {
     /// Where it is faster than libcrypto's.
     #[default]
     Auto,
+    /// Wherever it computes right.
     On,
+    /// Nowhere.
     Off,
 }
 
@@ -23,16 +26,18 @@ impl Choice {
     }
 }
 
-/// What is offered. Where something is not, libcrypto uses the default provider's.
+/// What is offered. Where something is not, libcrypto uses its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Offers {
-    pub(crate) x25519: bool,
-    pub(crate) ed25519: bool,
+pub struct Offers {
+    /// X25519.
+    pub x25519: bool,
+    /// Ed25519.
+    pub ed25519: bool,
 }
 
 impl Offers {
     /// Checks known answers if anything is wanted.
-    pub(crate) fn new(backend: Backend, x25519: Choice, ed25519: Choice) -> Self {
+    pub fn new(backend: Backend, x25519: Choice, ed25519: Choice) -> Self {
         Self::checked(is_fast(backend), x25519, ed25519, || self_check(backend))
     }
 

@@ -1,0 +1,172 @@
+//! X25519.
+
+use core::ffi::{c_int, c_uchar, c_void};
+
+use curve25519::x25519;
+use kex::{Error, KeyExchange, X25519Secret};
+use keypool::{Exchanges, InHand};
+use openssl_abi::guard;
+use zeroize::Zeroizing;
+
+use crate::curves::{Curve, KEY_BYTES, Scheme, raw};
+use crate::key::{find, raise};
+use crate::libcrypto::Libcrypto;
+use crate::output::Output;
+use crate::reason;
+use crate::state::State;
+use crate::types::{CTRL_PEER_KEY, Pkey, PkeyContext, PkeyMethod, UNSUPPORTED};
+
+pub(crate) struct X25519;
+
+/// Both halves.
+pub(crate) enum Pair {
+    /// Made here, for a handshake as a rule: protected as long as it waits.
+    InHand(InHand<Exchanges<kex::X25519>>),
+    /// A program's own.
+    Own(X25519Secret),
+}
+
+impl Pair {
+    /// Lets `work` have the secret value.
+    fn with_secret<R>(
+        &self,
+        work: impl FnOnce(&X25519Secret) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        match self {
+            Pair::InHand(pair) => pair.with_secret(work),
+            Pair::Own(secret) => work(secret),
+        }
+    }
+}
+
+impl Scheme for X25519 {
+    const PLACE: usize = 0;
+    const SIZE: usize = x25519::SHARED_SECRET_BYTES;
+    const BITS: c_int = 253;
+    const SIGNS: bool = false;
+    const FLAGS: c_int = 0;
+
+    type Pair = Pair;
+
+    fn generate() -> Result<Pair, Error> {
+        State::current().exchanges.take_in_hand().map(Pair::InHand)
+    }
+
+    fn pair(private: &[u8; KEY_BYTES]) -> Result<Pair, Error> {
+        kex::X25519::read_secret(private).map(Pair::Own)
+    }
+
+    fn public(pair: &Pair) -> [u8; KEY_BYTES] {
+        match pair {
+            Pair::InHand(pair) => pair.public().0,
+            Pair::Own(secret) => kex::X25519::public(secret).0,
+        }
+    }
+
+    fn private(pair: &Pair) -> Result<Zeroizing<[u8; KEY_BYTES]>, Error> {
+        let mut bytes = Zeroizing::new([0; KEY_BYTES]);
+        pair.with_secret(|secret| {
+            kex::X25519::write_secret(secret, &mut *bytes);
+            Ok(())
+        })?;
+        Ok(bytes)
+    }
+
+    unsafe fn complete(libcrypto: &Libcrypto, table: *mut PkeyMethod) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            (libcrypto.functions.method_set_derive)(table, None, derive);
+            (libcrypto.functions.method_set_control)(table, control, None);
+        }
+    }
+}
+
+/// The secret that the context's key and its peer's share.
+unsafe extern "C" fn derive(
+    context: *mut PkeyContext,
+    out: *mut c_uchar,
+    out_size: *mut usize,
+) -> c_int {
+    guard(0, || {
+        let Some(libcrypto) = Libcrypto::get() else { return 0 };
+        let missing = |what: &str| raise::<Curve<X25519>>(libcrypto, reason::MISSING_KEY, &what);
+        // SAFETY: buffer and size are the caller's, as `EVP_PKEY_derive(3)` says; the context holds its keys.
+        let (out, own, peer) = unsafe {
+            let out = match Output::new::<Curve<X25519>>(
+                libcrypto,
+                "secret",
+                X25519::SIZE,
+                out,
+                out_size,
+            ) {
+                None => return 0,
+                Some(Output::SizeOnly) => return 1,
+                Some(Output::Buffer(out)) => out,
+            };
+            let functions = &libcrypto.functions;
+            let (own, peer) = ((functions.context_key)(context), (functions.context_peer)(context));
+            (out, own, peer)
+        };
+        if peer.is_null() {
+            return missing("no peer's key was set");
+        }
+        // SAFETY: as above.
+        let Some(peer) = (unsafe { public(libcrypto, peer) }) else {
+            return missing("the peer's key is empty");
+        };
+        // SAFETY: as above.
+        match unsafe { exchange(libcrypto, own, &peer, out) } {
+            Some(Ok(())) => 1,
+            Some(Err(error)) => {
+                let reason = reason::of(&error, reason::INVALID_KEY);
+                raise::<Curve<X25519>>(libcrypto, reason, &error)
+            }
+            None => missing("the key has no private half"),
+        }
+    })
+}
+
+/// # Safety
+/// `pkey` is an X25519 key, the ENGINE's or libcrypto's.
+unsafe fn public(libcrypto: &Libcrypto, pkey: *const Pkey) -> Option<x25519::PublicKey> {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        if libcrypto.is_ours::<Curve<X25519>>(pkey) {
+            return find::<Curve<X25519>>(libcrypto, pkey).map(|key| x25519::PublicKey(key.public));
+        }
+        raw(libcrypto.functions.key_raw_public, pkey).map(|bytes| x25519::PublicKey(*bytes))
+    }
+}
+
+/// `None` if `own` has no private half.
+///
+/// # Safety
+/// `own` is null or an X25519 key, the ENGINE's or libcrypto's.
+unsafe fn exchange(
+    libcrypto: &Libcrypto,
+    own: *const Pkey,
+    peer: &x25519::PublicKey,
+    out: &mut [u8],
+) -> Option<Result<(), Error>> {
+    let backend = State::current().choice.backend;
+    // SAFETY: by the caller's promise.
+    unsafe {
+        if own.is_null() {
+            return None;
+        }
+        if libcrypto.is_ours::<Curve<X25519>>(own) {
+            let pair = find::<Curve<X25519>>(libcrypto, own)?.pair.as_ref()?;
+            let complete = |secret: &_| kex::X25519::complete(secret, backend, peer, out);
+            return Some(pair.with_secret(complete));
+        }
+        let private = raw(libcrypto.functions.key_raw_private, own)?;
+        let secret = x25519::SecretKey::from_bytes(&private);
+        let shared = x25519::shared_secret(backend, &secret, peer);
+        Some(shared.map(|shared| out.copy_from_slice(shared.as_bytes())).map_err(Into::into))
+    }
+}
+
+/// libcrypto keeps the peer's key.
+unsafe extern "C" fn control(_: *mut PkeyContext, what: c_int, _: c_int, _: *mut c_void) -> c_int {
+    if what == CTRL_PEER_KEY { 1 } else { UNSUPPORTED }
+}
