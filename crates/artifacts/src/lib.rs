@@ -83,8 +83,16 @@ fn renamed(built: PathBuf, name: &str) -> io::Result<PathBuf> {
 
 /// Where `legacy/openssl-1.1.1/build` has installed OpenSSL 1.1.1, patched or as it is; `None` before it has.
 pub fn legacy_openssl(patched: bool) -> Option<PathBuf> {
+    legacy(if patched { "openssl-1.1.1w" } else { "openssl-1.1.1w-stock" })
+}
+
+/// Where `legacy/openssl-1.1.1/build --reference` has installed it with a reference implementation of sntrup761, too.
+pub fn legacy_reference() -> Option<PathBuf> {
+    legacy("openssl-1.1.1w-reference")
+}
+
+fn legacy(name: &str) -> Option<PathBuf> {
     let target = release_folder().parent()?.to_path_buf();
-    let name = if patched { "openssl-1.1.1w" } else { "openssl-1.1.1w-stock" };
     let prefix = target.join("legacy").join(name);
     // Written when all else is there.
     prefix.join("recipe").exists().then_some(prefix)

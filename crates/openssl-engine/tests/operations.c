@@ -1,56 +1,7 @@
 /* What a program can do with the ENGINE's keys, and what it is refused: PKE+NIKE, threads, fork. The argument is the ENGINE. */
-#include <openssl/engine.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/objects.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define CHECK(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-            ERR_print_errors_fp(stderr); \
-            exit(1); \
-        } \
-    } while (0)
-
-/* The condition holds because of an error of the ENGINE's with these words. */
-#define REFUSED(condition, words) \
-    do { \
-        ERR_clear_error(); \
-        CHECK(condition); \
-        CHECK(has_error(words)); \
-    } while (0)
-
-static int has_error(const char *words)
-{
-    const char *data;
-    int flags;
-    unsigned long error = ERR_get_error_line_data(NULL, NULL, &data, &flags);
-
-    if (error == 0 || strcmp(ERR_lib_error_string(error), "fastkex engntru") != 0 || strstr(data, words) == NULL) {
-        fprintf(stderr, "expected %s, found %s\n", words, error == 0 ? "no error" : data);
-        return 0;
-    }
-    return 1;
-}
+#include "common/program.h"
 
 enum { THREADS = 8, ROUNDS = 40, SHARE = 1322, CIPHERTEXT = 1184, SECRET = 32 };
-
-static EVP_PKEY *generate(int nid)
-{
-    EVP_PKEY *key = NULL;
-    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_id(nid, NULL);
-
-    CHECK(context != NULL && EVP_PKEY_keygen_init(context) == 1 && EVP_PKEY_keygen(context, &key) == 1);
-    EVP_PKEY_CTX_free(context);
-    return key;
-}
 
 static EVP_PKEY *public_half(EVP_PKEY *key)
 {
@@ -174,57 +125,6 @@ static void *exchanges(void *unused)
     return unused;
 }
 
-/* Writes shares of fresh keys, at least a batch of them. */
-static void write_shares(int file, int nid, int count)
-{
-    for (int i = 0; i < count; i++) {
-        unsigned char *share;
-        EVP_PKEY *key = generate(nid);
-        size_t size = EVP_PKEY_get1_tls_encodedpoint(key, &share);
-
-        CHECK(size > 32 && write(file, share, 32) == 32);
-        OPENSSL_free(share);
-        EVP_PKEY_free(key);
-    }
-}
-
-static int compare(const void *a, const void *b)
-{
-    return memcmp(a, b, 32);
-}
-
-/* Parent and children never have the same key, though the parent has keys in stock when it forks. */
-static void forks(int nid)
-{
-    enum { CHILDREN = 4, EACH = 40, ALL = (CHILDREN + 1) * EACH };
-    static unsigned char shares[ALL][32];
-    int ends[2], status;
-
-    CHECK(pipe(ends) == 0);
-    EVP_PKEY_free(generate(nid));
-    for (int child = 0; child < CHILDREN; child++) {
-        pid_t process = fork();
-
-        CHECK(process >= 0);
-        if (process == 0) {
-            write_shares(ends[1], nid, EACH);
-            _exit(0);
-        }
-    }
-    write_shares(ends[1], nid, EACH);
-    for (int child = 0; child < CHILDREN; child++)
-        CHECK(wait(&status) > 0 && status == 0);
-    for (size_t got = 0; got < sizeof(shares);) {
-        ssize_t more = read(ends[0], (unsigned char *)shares + got, sizeof(shares) - got);
-
-        CHECK(more > 0);
-        got += more;
-    }
-    qsort(shares, ALL, 32, compare);
-    for (int i = 1; i < ALL; i++)
-        CHECK(memcmp(shares[i - 1], shares[i], 32) != 0);
-}
-
 int main(int count, char **arguments)
 {
     pthread_t threads[THREADS];
@@ -232,14 +132,10 @@ int main(int count, char **arguments)
 
     CHECK(count == 2 && sizeof(((struct st_dynamic_fns *)0)->mem_fns) == 3 * sizeof(void *));
     for (int again = 0; again < 3; again++) {
-        ENGINE_load_dynamic();
-        engine = ENGINE_by_id("dynamic");
-        CHECK(engine != NULL && ENGINE_ctrl_cmd_string(engine, "SO_PATH", arguments[1], 0) == 1);
-        CHECK(ENGINE_ctrl_cmd_string(engine, "LOAD", NULL, 0) == 1);
-        CHECK(strcmp(ENGINE_get_id(engine), "engntru") == 0);
+        engine = load(arguments[1]);
         CHECK(ENGINE_ctrl_cmd_string(engine, "BATCH_SIZE", "32", 0) == 1);
         REFUSED(ENGINE_ctrl_cmd_string(engine, "BATCH", "perhaps", 0) == 0, "expected on or off");
-        CHECK(ENGINE_init(engine) == 1 && ENGINE_set_default(engine, ENGINE_METHOD_ALL) == 1);
+        use(engine);
 
         exchange(NID_sntrup761);
         exchange(NID_sntrup857);
@@ -255,10 +151,7 @@ int main(int count, char **arguments)
         forks(NID_sntrup857);
         CHECK(ENGINE_ctrl_cmd_string(engine, "BATCH", "on", 0) == 1);
 
-        /* The next round loads it anew. */
-        ENGINE_unregister_pkey_meths(engine);
-        ENGINE_unregister_pkey_asn1_meths(engine);
-        CHECK(ENGINE_finish(engine) == 1 && ENGINE_free(engine) == 1);
+        unload(engine);
     }
     puts("done");
     return 0;

@@ -1,18 +1,28 @@
-//! Keys of the ENGINE in a C program that was built against the headers of patched OpenSSL 1.1.1.
+//! Keys of the ENGINE in C programs that were built against the headers of patched OpenSSL 1.1.1.
 
 mod common;
 
+use std::fmt::Write;
+use std::fs::File;
+use std::path::Path;
 use std::process::Command;
 
-use common::{engine, legacy};
-use stage::Stage;
+use common::{engine, legacy, reference};
+use reference::drbg::Drbg;
+use reference::kat::{self, Record};
+use reference::sntrup;
+use stage::{Finished, Stage};
 
-#[test]
-fn a_program_encapsulates_decapsulates_and_derives() {
-    let Some(prefix) = legacy() else { return };
-    let stage = Stage::new().unwrap();
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/operations.c");
-    let program = stage.folder().join("operations");
+/// Compiles a program of this folder and runs it, with what is in `input` of the stage if there is one.
+fn run(
+    stage: &Stage,
+    prefix: &Path,
+    name: &str,
+    arguments: &[&Path],
+    input: Option<&str>,
+) -> Finished {
+    let source = format!("{}/tests/{name}.c", env!("CARGO_MANIFEST_DIR"));
+    let program = stage.folder().join(name);
     let path = |folder: &str| prefix.join(folder).display().to_string();
     let mut compiler = Command::new("cc");
     compiler.args(["-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&program).arg(source);
@@ -20,6 +30,84 @@ fn a_program_encapsulates_decapsulates_and_derives() {
     compiler.arg(format!("-Wl,-rpath,{}", path("lib"))).args(["-lssl", "-lcrypto"]);
     stage.run(&mut compiler).unwrap().output_of("cc").unwrap();
     let mut command = stage.stock(program.to_str().unwrap());
-    let ran = stage.run(command.arg(engine())).unwrap();
+    command.args(arguments);
+    if let Some(input) = input {
+        command.stdin(File::open(stage.folder().join(input)).unwrap());
+    }
+    stage.run(&mut command).unwrap()
+}
+
+fn succeeds(prefix: &Path, name: &str, arguments: &[&Path]) {
+    let ran = run(&Stage::new().unwrap(), prefix, name, arguments, None);
     assert!(ran.status.success() && ran.output == "done\n", "{}{}", ran.output, ran.errors);
+}
+
+#[test]
+fn a_program_encapsulates_decapsulates_and_derives() {
+    let Some(prefix) = legacy() else { return };
+    succeeds(&prefix, "operations", &[&engine()]);
+}
+
+#[test]
+fn the_engine_has_the_place_of_the_reference() {
+    let Some(prefix) = reference() else { return };
+    // What is refused is refused with errors of the ENGINE.
+    succeeds(&prefix, "operations", &[&engine()]);
+}
+
+#[test]
+fn curves_agree_with_libcrypto_on_every_instruction_set() {
+    let Some(prefix) = legacy() else { return };
+    for backend in kex::Backend::available() {
+        succeeds(&prefix, "curves", &[&engine(), Path::new(backend.name())]);
+    }
+}
+
+/// Records of known answers, as `known.c` reads them.
+fn known_answers(count: usize) -> String {
+    let file = kat::parse(kat::embedded("sntrup761").unwrap()).unwrap();
+    let parameters = file.parameters().unwrap();
+    let hex = |bytes: &[u8]| {
+        bytes.iter().fold(String::new(), |mut text, byte| {
+            write!(text, "{byte:02x}").unwrap();
+            text
+        })
+    };
+    let mut text = String::new();
+    for record in file.records.iter().take(count) {
+        let Record::Count(record) = record else { panic!("key pairs come first") };
+        let (mut generator, mut drawn) = (Drbg::new(&record.seed), Vec::new());
+        let mut random = |out: &mut [u8]| {
+            generator.fill(out);
+            drawn.extend_from_slice(out);
+        };
+        let (public, secret) = sntrup::key_generation(&parameters, &mut random);
+        let (ciphertext, shared) = sntrup::encapsulate(&parameters, &public, &mut random).unwrap();
+        assert!(record.pk.matches(&public) && record.sk.matches(&secret));
+        assert!(record.ct.matches(&ciphertext) && record.ss == shared);
+        let place = (record.count % ciphertext.len()) as u16;
+        let fields = [&drawn[..], &secret, &ciphertext, &shared, &record.ss_reject];
+        let fields = fields.map(hex).join(" ");
+        writeln!(text, "{fields} {}", hex(&place.to_be_bytes())).unwrap();
+    }
+    text
+}
+
+#[test]
+fn known_answers_are_those_of_the_reference_and_of_the_engine() {
+    const COUNT: usize = 12;
+    let stage = Stage::new().unwrap();
+    stage.write("answers", &known_answers(COUNT)).unwrap();
+    let check = |prefix: &Path, arguments: &[&Path]| {
+        let ran = run(&stage, prefix, "known", arguments, Some("answers"));
+        let all = ran.status.success() && ran.output == format!("{COUNT}\n");
+        assert!(all, "{}{}", ran.output, ran.errors);
+    };
+    if let Some(prefix) = legacy() {
+        check(&prefix, &[&engine()]);
+    }
+    if let Some(prefix) = reference() {
+        check(&prefix, &[]);
+        check(&prefix, &[&engine()]);
+    }
 }

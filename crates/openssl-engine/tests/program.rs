@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Side, engine, groups, legacy, stage};
+use common::{Side, engine, groups, legacy, stage, stock};
 use stage::{Finished, Stage};
 
 const ENGINE: Side = Side::Engine("");
@@ -19,9 +19,19 @@ fn the_engine_is_listed_with_its_commands() {
     let stage = stage();
     let listed = run(ENGINE, &stage, &["engine", "-vv", "-t", "-c", "engntru"]).output;
     for line in
-        ["[sntrup761, sntrup857]", "[ available ]", "BATCH: on: ", "BATCH_SIZE: ", "BACKEND: "]
+        ["[ available ]", "BATCH: on: ", "BATCH_SIZE: ", "BACKEND: ", "X25519: in ", "ED25519: in "]
     {
         assert!(listed.contains(line), "{listed}");
+    }
+    for (commands, types) in [
+        ("X25519 = on\nED25519 = on", "[X25519, sntrup761, sntrup857, ED25519]"),
+        ("X25519 = off\nED25519 = on", "[sntrup761, sntrup857, ED25519]"),
+        ("X25519 = on\nED25519 = off\n", "[X25519, sntrup761, sntrup857]"),
+        ("X25519 = off\nED25519 = off\n\n", "[sntrup761, sntrup857]"),
+        ("BACKEND = portable", "[sntrup761, sntrup857]"),
+    ] {
+        let listed = run(Side::Engine(commands), &stage, &["engine", "-c", "engntru"]).output;
+        assert!(listed.contains(types), "{commands}: {listed}");
     }
 }
 
@@ -68,6 +78,11 @@ fn control_commands_are_checked() {
         ("BATCH_SIZE:0", "BATCH_SIZE = 0: expected auto or a number from 1 to 1024"),
         ("BATCH_SIZE:1025", "BATCH_SIZE = 1025: expected auto or a number from 1 to 1024"),
         ("BACKEND:mmx", "BACKEND = mmx: "),
+        ("X25519:yes", "X25519 = yes: expected auto, on or off"),
+        ("ED25519:", "ED25519 = : expected auto, on or off"),
+        ("X25519:on", ""),
+        ("X25519:off", ""),
+        ("ED25519:auto", ""),
         ("BATCH:off", ""),
         ("BATCH_SIZE:auto", ""),
         ("BATCH_SIZE:1024", ""),
@@ -109,10 +124,7 @@ fn openssl_3_is_refused() {
 
 #[test]
 fn openssl_1_1_1_without_the_patches_is_refused() {
-    let Some(prefix) = artifacts::legacy_openssl(false) else {
-        artifacts::skipped("no stock OpenSSL 1.1.1 (legacy/openssl-1.1.1/check-abi)");
-        return;
-    };
+    let Some(prefix) = stock() else { return };
     let said = load(&stage(), prefix.join("bin/openssl").to_str().unwrap());
     assert!(said.contains("[Failure]: LOAD"), "{said}");
     assert!(said.contains("OpenSSL 1.1.1 without them: it has no sntrup761"), "{said}");

@@ -28,7 +28,8 @@ type Type = Curve<Ed25519>;
 impl Scheme for Ed25519 {
     const PLACE: usize = 3;
     const SIZE: usize = SIGNATURE_BYTES;
-    const BITS: c_int = 256;
+    /// As libcrypto says, though a public key has more.
+    const BITS: c_int = 253;
     const SIGNS: bool = true;
     const FLAGS: c_int = FLAG_NO_DIGEST;
 

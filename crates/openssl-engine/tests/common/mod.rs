@@ -16,6 +16,14 @@ pub(crate) enum Side {
     Engine(&'static str),
     /// OpenSSL 1.1.1, patched, by itself.
     Patched,
+    /// OpenSSL 1.1.1 with a reference implementation of sntrup761 in libcrypto.
+    Reference,
+    /// That and the ENGINE.
+    ReferenceAndEngine,
+    /// OpenSSL 1.1.1 as it is.
+    Stock,
+    /// The system's OpenSSL as it is.
+    System,
     /// The system's OpenSSL, or that of the folder of libraries in `FASTKEX_TEST_OPENSSL`, and the provider.
     Provider,
 }
@@ -40,8 +48,28 @@ pub(crate) fn legacy() -> Option<PathBuf> {
     prefix
 }
 
-/// A stage with a key and a certificate for localhost, `key.pem` and `certificate.pem`.
-pub(crate) fn stage() -> Stage {
+/// OpenSSL with the reference implementation; `None`, with a line that says so, before it has been built.
+pub(crate) fn reference() -> Option<PathBuf> {
+    let prefix = artifacts::legacy_reference();
+    if prefix.is_none() {
+        artifacts::skipped(
+            "no OpenSSL 1.1.1 with the reference (legacy/openssl-1.1.1/build --reference)",
+        );
+    }
+    prefix
+}
+
+/// OpenSSL 1.1.1 as it is; `None`, with a line that says so, before it has been built.
+pub(crate) fn stock() -> Option<PathBuf> {
+    let prefix = artifacts::legacy_openssl(false);
+    if prefix.is_none() {
+        artifacts::skipped("no stock OpenSSL 1.1.1 (legacy/openssl-1.1.1/build --stock)");
+    }
+    prefix
+}
+
+/// A stage with `request.cnf`, for certificates of localhost.
+pub(crate) fn bare_stage() -> Stage {
     let stage = Stage::new().unwrap();
     stage
         .write(
@@ -50,6 +78,12 @@ pub(crate) fn stage() -> Stage {
              [ca]\nbasicConstraints = critical, CA:TRUE\nsubjectAltName = DNS:localhost\n",
         )
         .unwrap();
+    stage
+}
+
+/// A stage with a key and a certificate for localhost, `key.pem` and `certificate.pem`.
+pub(crate) fn stage() -> Stage {
+    let stage = bare_stage();
     let mut request = stage.stock("openssl");
     request.args(["req", "-config", "request.cnf", "-x509", "-newkey", "ec", "-nodes"]);
     request.args(["-pkeyopt", "ec_paramgen_curve:prime256v1", "-subj", "/CN=localhost"]);
@@ -58,23 +92,30 @@ pub(crate) fn stage() -> Stage {
     stage
 }
 
+fn engine_configuration(commands: &str) -> String {
+    format!(
+        "openssl_conf = init\n[init]\nengines = engines\n[engines]\nengntru = engntru\n[engntru]\n\
+         dynamic_path = {}\n{commands}\ndefault_algorithms = ALL\n",
+        engine().display()
+    )
+}
+
 impl Side {
     /// Its program `openssl`, or none: with a line that says so.
     pub(crate) fn openssl(self, stage: &Stage) -> Option<Command> {
+        let plain = "openssl_conf = init\n[init]\n".to_owned();
         let (program, name, text) = match self {
             Side::Engine(commands) => {
-                let program = legacy()?.join("bin/openssl");
-                let text = format!(
-                    "openssl_conf = init\n[init]\nengines = engines\n[engines]\nengntru = engntru\n[engntru]\n\
-                     dynamic_path = {}\n{commands}\ndefault_algorithms = ALL\n",
-                    engine().display()
-                );
-                (program, format!("engine{}.cnf", commands.len()), text)
+                let name = format!("engine{}.cnf", commands.len());
+                (legacy()?.join("bin/openssl"), name, engine_configuration(commands))
             }
-            Side::Patched => {
-                let text = "openssl_conf = init\n[init]\n".to_owned();
-                (legacy()?.join("bin/openssl"), "patched.cnf".into(), text)
+            Side::ReferenceAndEngine => {
+                (reference()?.join("bin/openssl"), "both.cnf".into(), engine_configuration(""))
             }
+            Side::Patched => (legacy()?.join("bin/openssl"), "plain.cnf".into(), plain),
+            Side::Reference => (reference()?.join("bin/openssl"), "plain.cnf".into(), plain),
+            Side::Stock => (stock()?.join("bin/openssl"), "plain.cnf".into(), plain),
+            Side::System => ("openssl".into(), "plain.cnf".into(), plain),
             Side::Provider => {
                 static MODULE: LazyLock<PathBuf> = LazyLock::new(|| artifacts::module().unwrap());
                 let text = format!(
