@@ -120,7 +120,7 @@ impl<T: KeyType> Encoding<T> {
                     }
                 }
                 // There is none, and 2 says that no other will do. With 1, which leaves the choice (ENG25519, appendix C), `openssl req`
-                // would sign with the digest that is its default; libssl's signature algorithm has none either.
+                // would want the digest that is its default; libssl's signature algorithm has none either.
                 CTRL_DEFAULT_DIGEST if T::SIGNS => {
                     // SAFETY: libcrypto gives a place for the number.
                     unsafe { *argument.cast::<c_int>() = NID_UNDEFINED };
