@@ -4,7 +4,7 @@ mod common;
 
 use std::fmt::Write;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{engine, legacy, reference};
@@ -12,6 +12,19 @@ use reference::drbg::Drbg;
 use reference::kat::{self, Record};
 use reference::sntrup;
 use stage::{Finished, Stage};
+
+/// Compiles a program of this folder.
+fn compile(stage: &Stage, prefix: &Path, name: &str) -> PathBuf {
+    let source = format!("{}/tests/{name}.c", env!("CARGO_MANIFEST_DIR"));
+    let program = stage.folder().join(name);
+    let path = |folder: &str| prefix.join(folder).display().to_string();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&program).arg(source);
+    compiler.arg(format!("-I{}", path("include"))).arg(format!("-L{}", path("lib")));
+    compiler.arg(format!("-Wl,-rpath,{}", path("lib"))).args(["-lssl", "-lcrypto"]);
+    stage.run(&mut compiler).unwrap().output_of("cc").unwrap();
+    program
+}
 
 /// Compiles a program of this folder and runs it, with what is in `input` of the stage if there is one.
 fn run(
@@ -21,14 +34,7 @@ fn run(
     arguments: &[&Path],
     input: Option<&str>,
 ) -> Finished {
-    let source = format!("{}/tests/{name}.c", env!("CARGO_MANIFEST_DIR"));
-    let program = stage.folder().join(name);
-    let path = |folder: &str| prefix.join(folder).display().to_string();
-    let mut compiler = Command::new("cc");
-    compiler.args(["-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&program).arg(source);
-    compiler.arg(format!("-I{}", path("include"))).arg(format!("-L{}", path("lib")));
-    compiler.arg(format!("-Wl,-rpath,{}", path("lib"))).args(["-lssl", "-lcrypto"]);
-    stage.run(&mut compiler).unwrap().output_of("cc").unwrap();
+    let program = compile(stage, prefix, name);
     let mut command = stage.stock(program.to_str().unwrap());
     command.args(arguments);
     if let Some(input) = input {
@@ -110,4 +116,20 @@ fn known_answers_are_those_of_the_reference_and_of_the_engine() {
         check(&prefix, &[]);
         check(&prefix, &[&engine()]);
     }
+}
+
+/// Branches and addresses; what valgrind's memcheck does not see is said in `docs/SIDE-CHANNELS.md`.
+#[test]
+fn the_reference_does_not_depend_on_secrets() {
+    let Some(prefix) = reference() else { return };
+    let valgrind = Command::new("valgrind").arg("--version").output();
+    if !valgrind.is_ok_and(|output| output.status.success()) {
+        artifacts::skipped("no valgrind (apt-get install valgrind)");
+        return;
+    }
+    let stage = Stage::new().unwrap();
+    let program = compile(&stage, &prefix, "secrets");
+    let mut command = stage.stock("valgrind");
+    let ran = stage.run(command.arg("--quiet").arg(program)).unwrap();
+    assert!(ran.status.success() && ran.output == "done\n", "{}{}", ran.output, ran.errors);
 }
