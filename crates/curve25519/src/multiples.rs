@@ -1,6 +1,6 @@
 //! Where multiples of points are computed: on lanes, or without.
 
-use lanes::{Backend, FieldDispatch, FieldLanes};
+use lanes::{Backend, FieldDispatch, FieldParts};
 
 use crate::edwards::Point;
 use crate::scalar::{Recoded, Words};
@@ -18,7 +18,7 @@ struct OfBase<'a> {
 impl FieldDispatch for OfBase<'_> {
     type Output = Vec<Point>;
 
-    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) -> Vec<Point> {
+    fn on<L: FieldParts>(self, lanes: L) -> Vec<Point> {
         let mut points = Vec::with_capacity(self.scalars.len());
         match self.scalars {
             // Eight at once take as long as four by themselves.
@@ -56,7 +56,7 @@ struct Double<'a> {
 impl FieldDispatch for Double<'_> {
     type Output = Point;
 
-    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) -> Point {
+    fn on<L: FieldParts>(self, lanes: L) -> Point {
         vector::double_multiple_vartime(lanes, self.a, self.point, self.b)
     }
 

@@ -1,4 +1,4 @@
-use lanes::{Backend, FieldDispatch, FieldLanes};
+use lanes::{Backend, FieldDispatch, FieldParts};
 
 /// Whether this backend has instructions that these operations are made for. Without, libcrypto's assembly is faster.
 pub fn is_fast(backend: Backend) -> bool {
@@ -10,7 +10,7 @@ struct HasLanes;
 impl FieldDispatch for HasLanes {
     type Output = bool;
 
-    fn on<L: FieldLanes<Limb = u64>>(self, _: L) -> bool {
+    fn on<L: FieldParts>(self, _: L) -> bool {
         true
     }
 
@@ -26,7 +26,7 @@ mod tests {
     #[test]
     fn only_backends_with_field_lanes_are_fast() {
         for backend in Backend::available() {
-            assert_eq!(is_fast(backend), backend.name() == "avx512", "{}", backend.name());
+            assert_eq!(is_fast(backend), backend.name() != "portable", "{}", backend.name());
         }
     }
 }

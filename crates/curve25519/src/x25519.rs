@@ -1,6 +1,6 @@
 //! X25519 (RFC 7748).
 
-use lanes::{Backend, FieldDispatch, FieldLanes};
+use lanes::{Backend, FieldDispatch, FieldParts};
 use rand_core::TryCryptoRng;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -178,7 +178,7 @@ impl<'a> Ladders<'a> {
 impl FieldDispatch for Ladders<'_> {
     type Output = Vec<Projective>;
 
-    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) -> Vec<Projective> {
+    fn on<L: FieldParts>(self, lanes: L) -> Vec<Projective> {
         let mut points = Vec::with_capacity(self.secrets.len());
         // Eight at once take longer than two by themselves, and less than three.
         if self.secrets.len() < 3 {

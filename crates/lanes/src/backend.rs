@@ -2,7 +2,7 @@ use core::fmt;
 
 #[cfg(target_arch = "x86_64")]
 use crate::{Avx2, Avx512};
-use crate::{FieldLanes, Hardware, Portable};
+use crate::{FieldParts, Hardware, Portable};
 
 /// Something to do on lanes that are chosen when the program runs.
 pub trait Dispatch {
@@ -19,7 +19,7 @@ pub trait FieldDispatch {
     type Output;
 
     /// Does it on the given lanes.
-    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) -> Self::Output;
+    fn on<L: FieldParts>(self, lanes: L) -> Self::Output;
     /// Does it without lanes, which is faster than on lanes without instructions for them.
     fn without(self) -> Self::Output;
 }
@@ -97,8 +97,10 @@ impl Backend {
     pub fn run_field<D: FieldDispatch>(self, what: D) -> D::Output {
         match self {
             #[cfg(target_arch = "x86_64")]
+            Backend::Avx2(lanes) => what.on(lanes),
+            #[cfg(target_arch = "x86_64")]
             Backend::Avx512(lanes) => what.on(lanes),
-            _ => what.without(),
+            Backend::Portable(_) => what.without(),
         }
     }
 }

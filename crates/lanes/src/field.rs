@@ -3,6 +3,9 @@ use crate::{Kernel, sealed::Sealed};
 /// Limbs in a vector of [`FieldLanes`].
 pub const FIELD_LANES: usize = 8;
 
+/// Bits of a factor of [`FieldLanes::mul_add_small`].
+pub(crate) const SMALL_BITS: u32 = 26;
+
 /// A limb in memory, 64 bits wide when it runs on hardware. `Default` is zero.
 pub trait Limb: Copy + Default + Send + Sync + 'static {
     /// A public constant.
@@ -16,6 +19,35 @@ impl Limb for u64 {
     }
 }
 
+/// How products are split into a high half and a low one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// Factors are below 2^52, and `a * b = 2^52 high + low`, where `low` is below 2^52.
+    Unsigned52,
+    /// Factors are below 2^52, products below 2^103, and `a * b = 2^51 high + low`, where `|low|` is below 2^51.
+    Signed51,
+}
+
+/// The field lanes of an instruction set: all at once, or the lower half and then the upper one, if a register holds so many.
+pub trait FieldParts: Copy + Send + Sync + Sealed + 'static {
+    /// Lanes for kernels whose halves do the same: the lower half of what they write is valid.
+    type Lower: FieldLanes<Limb = u64>;
+
+    /// Whether all are computed at once.
+    const IS_WHOLE: bool = Self::Lower::IS_WHOLE;
+
+    /// Lanes for kernels whose halves do the same.
+    fn lower(self) -> Self::Lower;
+    /// Does `what` on each part. Together, they read and write all lanes.
+    fn each<P: EachPart>(self, what: P);
+}
+
+/// Something to do on each part of eight lanes.
+pub trait EachPart {
+    /// Does it on the given lanes, which may be a half.
+    fn on<L: FieldLanes<Limb = u64>>(&mut self, lanes: L);
+}
+
 /// Operations on vectors of eight unsigned integers of 64 bits, of which the low 52 are multiplied: for arithmetic in prime fields.
 ///
 /// As in [`crate::Lanes`] there is no comparison that yields a `bool`, and no index taken from a lane. Kernels keep sums below 2^64
@@ -27,6 +59,12 @@ pub trait FieldLanes: Copy + Send + Sync + Sealed + 'static {
     type Limbs: Copy;
     /// A secret bit for each lane.
     type Bits: Copy;
+
+    /// How products are split into halves.
+    const SPLIT: Split;
+    /// Whether lanes of one half reach those of the other. Where they do not, halves are computed one after the other
+    /// ([`FieldParts`]), and only orders within halves have a meaning.
+    const IS_WHOLE: bool;
 
     /// Runs `kernel` compiled for this instruction set.
     fn run_field<K: Kernel<Self>>(self, kernel: K) -> K::Output;
@@ -48,18 +86,35 @@ pub trait FieldLanes: Copy + Send + Sync + Sealed + 'static {
     fn low_bits<const BITS: u32>(self, a: Self::Limbs) -> Self::Limbs;
     /// `a / 2^BITS`, rounded down.
     fn high_bits<const BITS: u32>(self, a: Self::Limbs) -> Self::Limbs;
-    /// `a * 2^BITS`.
-    fn times_power<const BITS: u32>(self, a: Self::Limbs) -> Self::Limbs;
-    /// Product.
-    fn mul_limbs(self, a: Self::Limbs, b: Self::Limbs) -> Self::Limbs;
-    /// `sum + a * b mod 2^52`, for the low 52 bits of `a` and `b`.
+    /// `a * FACTOR`, which is below 2^32.
+    fn times<const FACTOR: u64>(self, a: Self::Limbs) -> Self::Limbs;
+    /// `sum + a * b`, for `a` and `b` below 2^26.
+    fn mul_add_small(self, sum: Self::Limbs, a: Self::Limbs, b: Self::Limbs) -> Self::Limbs;
+    /// `sum` and the low half of `a * b`, for factors of [`FieldLanes::SPLIT`].
     fn mul_add_low(self, sum: Self::Limbs, a: Self::Limbs, b: Self::Limbs) -> Self::Limbs;
-    /// `sum + a * b / 2^52`, for the low 52 bits of `a` and `b`.
+    /// `sum` and the high half of `a * b`, for factors of [`FieldLanes::SPLIT`].
     fn mul_add_high(self, sum: Self::Limbs, a: Self::Limbs, b: Self::Limbs) -> Self::Limbs;
+
+    /// The sums of `low` and the low halves, and of `high` and the high halves, of each `a` times the `b` in the same place.
+    #[inline(always)]
+    fn mul_add_all<const COUNT: usize>(
+        self,
+        low: Self::Limbs,
+        high: Self::Limbs,
+        a: [Self::Limbs; COUNT],
+        b: [Self::Limbs; COUNT],
+    ) -> (Self::Limbs, Self::Limbs) {
+        let (mut low, mut high) = (low, high);
+        for i in 0..COUNT {
+            low = self.mul_add_low(low, a[i], b[i]);
+            high = self.mul_add_high(high, a[i], b[i]);
+        }
+        (low, high)
+    }
 
     /// `b` in lanes whose bit in `lanes`, a public constant, is one; `a` in the others.
     fn blend_limbs(self, lanes: u8, a: Self::Limbs, b: Self::Limbs) -> Self::Limbs;
-    /// Lane `order[i]` of `a`, a public constant, in lane i.
+    /// Lane `order[i]` of `a`, a public constant, in lane i; of the same half unless [`FieldLanes::IS_WHOLE`].
     fn permute_limbs(self, a: Self::Limbs, order: &[u64; FIELD_LANES]) -> Self::Limbs;
     /// Each two neighbours exchanged.
     fn swap_limbs(self, a: Self::Limbs) -> Self::Limbs;

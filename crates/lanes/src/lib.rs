@@ -33,12 +33,12 @@ mod rest;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
-pub use avx2::Avx2;
+pub use avx2::{Avx2, Avx2Half};
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
 pub use backend::{Backend, BackendError, Dispatch, FieldDispatch};
 pub use bits::{BitLanes, Trits};
-pub use field::{FIELD_LANES, FieldLanes, Limb};
+pub use field::{EachPart, FIELD_LANES, FieldLanes, FieldParts, Limb, Split};
 pub use hash::{HashLanes, PairLanes, RoundLanes, U64Lanes};
 pub use integers::IntegerLanes;
 pub use modulus::Modulus;

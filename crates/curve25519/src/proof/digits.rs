@@ -1,7 +1,7 @@
 //! Multiples by every digit in every place: tables, what is looked up in them, its sign, and how often it is doubled.
 
 use lanes::proof::Residue;
-use lanes::{Backend, FieldDispatch, FieldLanes, Portable};
+use lanes::{Backend, FieldDispatch, FieldParts, Portable};
 
 use super::definition::{AffinePoint, Number, d};
 use crate::base::{self, ENTRIES, TABLES};
@@ -133,7 +133,7 @@ struct OnLanes;
 impl FieldDispatch for OnLanes {
     type Output = ();
 
-    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) {
+    fn on<L: FieldParts>(self, lanes: L) {
         base_multiples(|digits| vector::multiple_of_base(lanes, digits));
         double_multiples(|a, point, b| vector::double_multiple_vartime(lanes, a, point, b));
         let all = multiples();

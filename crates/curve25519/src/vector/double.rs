@@ -3,7 +3,7 @@
 //!
 //! Points are (X, Z, Y, T) in a half of a vector, wide. Both halves do the same: they hold the two multiples.
 
-use lanes::{FIELD_LANES, FieldLanes, Kernel};
+use lanes::{EachPart, FIELD_LANES, FieldLanes, FieldParts, Kernel, Portable};
 
 use super::field::{
     Elements, Stored, add, blend, carry, constants, load, mul, permute, square, store, sub, swap,
@@ -202,16 +202,31 @@ pub(super) fn doubling_form<L: FieldLanes>(lanes: L, points: Elements<L>) -> Ele
     permute(lanes, points, &X_LAST)
 }
 
+/// [`Double`] on each part of the lanes.
+struct EachDouble<'a> {
+    point: &'a Stored<Portable>,
+    digits: &'a Recoded,
+    base_digits: &'a Recoded,
+    to: &'a mut Stored<Portable>,
+}
+
+impl EachPart for EachDouble<'_> {
+    fn on<L: FieldLanes<Limb = u64>>(&mut self, lanes: L) {
+        let Self { point, digits, base_digits, ref mut to } = *self;
+        lanes.run_field(Double::<L> { point, digits, base_digits, to });
+    }
+}
+
 /// `a * point + b * base`, for public scalars below L; T is not valid. The point's Z is 1, and it may have any order.
-pub(crate) fn double_multiple_vartime<L: FieldLanes<Limb = u64>>(
+pub(crate) fn double_multiple_vartime<L: FieldParts>(
     lanes: L,
     a: &Words,
     point: &Point,
     b: &Words,
 ) -> Point {
     let stored = in_lanes([point.x, point.z, point.y, point.t]);
-    let mut to = zeros::<L>();
-    lanes.run_field(Double::<L> {
+    let mut to = zeros::<Portable>();
+    lanes.each(EachDouble {
         point: &stored,
         digits: &scalar::recode_odd(&scalar::odd(a)),
         base_digits: &scalar::recode(b),

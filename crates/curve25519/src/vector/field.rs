@@ -4,9 +4,9 @@
 //! have limbs below 2^52 otherwise; products are wide. The sum of two wide vectors may be carried, and so may a wide vector, or a
 //! sum of two, less a wide one; what is carried is reduced.
 
-use lanes::{FIELD_LANES, FieldLanes};
+use lanes::{FIELD_LANES, FieldLanes, Split};
 
-use crate::field::{Fe, LIMB_BITS, LIMBS};
+use crate::field::{Fe, LIMB_BITS, LIMBS, MASK};
 
 /// Eight elements, one in each lane.
 pub(super) type Elements<L> = [<L as FieldLanes>::Limbs; LIMBS];
@@ -21,11 +21,24 @@ const BIAS: Fe = {
     Fe(limbs)
 };
 
-/// The limbs of 2p.
-const TWICE_P: Fe = {
-    let mut limbs = [((1 << LIMB_BITS) - 1) << 1; LIMBS];
-    limbs[0] -= 18 << 1;
+/// The limbs of p.
+const P: Fe = {
+    let mut limbs = [MASK; LIMBS];
+    limbs[0] -= 18;
     Fe(limbs)
+};
+
+/// The limbs of 2p.
+pub(super) const TWICE_P: Fe = Fe([2 * P.0[0], 2 * P.0[1], 2 * P.0[2], 2 * P.0[3], 2 * P.0[4]]);
+
+/// What half the sums of products in ten places begin with where low halves have signs: these numbers stand for 60p, and each is
+/// enough for the low halves of two products and a half.
+const START: [u64; 2 * LIMBS] = {
+    let mut places = [3 * MASK; 2 * LIMBS];
+    places[0] -= 60 * 18;
+    places[4] += 57 * MASK;
+    places[9] = 0;
+    places
 };
 
 /// A public element in every lane.
@@ -101,7 +114,7 @@ pub(super) fn sub<L: FieldLanes>(lanes: L, a: Elements<L>, b: Elements<L>) -> El
 /// `-b`, a factor, for `b` with limbs below 2^51 that stand for less than p.
 #[inline(always)]
 pub(super) fn negate_canonical<L: FieldLanes>(lanes: L, b: Elements<L>) -> Elements<L> {
-    let mut v = splat(lanes, TWICE_P);
+    let mut v = splat(lanes, P);
     for i in 0..LIMBS {
         v[i] = lanes.sub_limbs(v[i], b[i]);
     }
@@ -114,7 +127,7 @@ pub(super) fn carry<L: FieldLanes>(lanes: L, a: Elements<L>) -> Elements<L> {
     let [a0, a1, a2, a3, a4] = a;
     let top = lanes.high_bits::<LIMB_BITS>(a4);
     [
-        lanes.mul_add_low(lanes.low_bits::<LIMB_BITS>(a0), top, lanes.splat_limb(19)),
+        lanes.mul_add_small(lanes.low_bits::<LIMB_BITS>(a0), top, lanes.splat_limb(19)),
         carry_to(lanes, a1, a0),
         carry_to(lanes, a2, a1),
         carry_to(lanes, a3, a2),
@@ -128,38 +141,56 @@ fn carry_to<L: FieldLanes>(lanes: L, limb: L::Limbs, before: L::Limbs) -> L::Lim
     lanes.add_limbs(lanes.low_bits::<LIMB_BITS>(limb), lanes.high_bits::<LIMB_BITS>(before))
 }
 
-/// Sums of the low halves of products, and of their high ones, which count twice as much as the low ones one place higher.
+/// The sums of the low and of the high halves of products whose limbs' places add up to the same.
 #[derive(Clone, Copy)]
-struct Sums<L: FieldLanes> {
-    low: [L::Limbs; 2 * LIMBS - 1],
-    high: [L::Limbs; 2 * LIMBS - 1],
+struct Column<L: FieldLanes> {
+    low: L::Limbs,
+    high: L::Limbs,
 }
 
-impl<L: FieldLanes> Sums<L> {
+impl<L: FieldLanes> Column<L> {
+    /// The products of each `a` and `b`, in a place that begins with `times` [`START`] where low halves have signs.
     #[inline(always)]
-    fn zero(lanes: L) -> Self {
-        let zero = [lanes.splat_limb(0); 2 * LIMBS - 1];
-        Sums { low: zero, high: zero }
+    fn of<const COUNT: usize>(
+        lanes: L,
+        place: usize,
+        times: u64,
+        a: [L::Limbs; COUNT],
+        b: [L::Limbs; COUNT],
+    ) -> Self {
+        let low = lanes.splat_limb(match L::SPLIT {
+            Split::Unsigned52 => 0,
+            Split::Signed51 => times * START[place],
+        });
+        let (low, high) = lanes.mul_add_all(low, lanes.splat_limb(0), a, b);
+        Column { low, high }
     }
 
-    /// Adds a product of limbs whose places add up to `PLACE`.
+    /// The sum in this place, which is one higher than that of `lower`.
     #[inline(always)]
-    fn add<const PLACE: usize>(&mut self, lanes: L, a: L::Limbs, b: L::Limbs) {
-        self.low[PLACE] = lanes.mul_add_low(self.low[PLACE], a, b);
-        self.high[PLACE] = lanes.mul_add_high(self.high[PLACE], a, b);
+    fn place(&self, lanes: L, lower: &Self) -> L::Limbs {
+        lanes.add_limbs(self.low, one_place_higher(lanes, lower.high))
     }
 
-    /// The sum in a place.
+    /// Twice the sum in this place, and the high half of the square of a limb of the place before.
     #[inline(always)]
-    fn place(&self, lanes: L, i: usize) -> L::Limbs {
-        lanes.add_limbs(self.low[i], twice(lanes, self.high[i - 1]))
+    fn twice_and_square(&self, lanes: L, lower: &Self, a: L::Limbs) -> L::Limbs {
+        match L::SPLIT {
+            Split::Unsigned52 => {
+                let high = lanes.mul_add_high(one_place_higher(lanes, lower.high), a, a);
+                twice(lanes, lanes.add_limbs(self.low, high))
+            }
+            Split::Signed51 => lanes.mul_add_high(twice(lanes, self.place(lanes, lower)), a, a),
+        }
     }
+}
 
-    /// The same, and the high half of the square of a limb of the place before.
-    #[inline(always)]
-    fn place_and_square(&self, lanes: L, i: usize, a: L::Limbs) -> L::Limbs {
-        let high = lanes.mul_add_high(twice(lanes, self.high[i - 1]), a, a);
-        lanes.add_limbs(self.low[i], high)
+/// What a sum of high halves is one place higher.
+#[inline(always)]
+pub(super) fn one_place_higher<L: FieldLanes>(lanes: L, high: L::Limbs) -> L::Limbs {
+    match L::SPLIT {
+        Split::Unsigned52 => twice(lanes, high),
+        Split::Signed51 => high,
     }
 }
 
@@ -168,99 +199,70 @@ fn twice<L: FieldLanes>(lanes: L, x: L::Limbs) -> L::Limbs {
     lanes.add_limbs(x, x)
 }
 
-/// The wide vector that sums in ten places are: 2^255 is 19. Sums of five products of factors below 2^52 give limbs below
-/// 20 (5 + 10) 2^52 < 2^61.
-#[inline(always)]
-fn fold<L: FieldLanes>(lanes: L, places: [L::Limbs; 2 * LIMBS]) -> Elements<L> {
-    let [p0, p1, p2, p3, p4, p5, p6, p7, p8, p9] = places;
-    [
-        add_nineteen_times(lanes, p0, p5),
-        add_nineteen_times(lanes, p1, p6),
-        add_nineteen_times(lanes, p2, p7),
-        add_nineteen_times(lanes, p3, p8),
-        add_nineteen_times(lanes, p4, p9),
-    ]
-}
-
-/// `x + 19 y`
-#[inline(always)]
-fn add_nineteen_times<L: FieldLanes>(lanes: L, x: L::Limbs, y: L::Limbs) -> L::Limbs {
-    lanes.add_limbs(x, lanes.mul_limbs(y, lanes.splat_limb(19)))
-}
-
-/// Product; wide.
+/// Product; wide: sums of five products of factors give limbs below 20 (5 + 10) 2^52 < 2^61.
 #[inline(always)]
 pub(super) fn mul<L: FieldLanes>(lanes: L, a: Elements<L>, b: Elements<L>) -> Elements<L> {
-    let mut sums = Sums::zero(lanes);
-    sums.add::<0>(lanes, a[0], b[0]);
-    sums.add::<1>(lanes, a[0], b[1]);
-    sums.add::<2>(lanes, a[0], b[2]);
-    sums.add::<3>(lanes, a[0], b[3]);
-    sums.add::<4>(lanes, a[0], b[4]);
-    sums.add::<5>(lanes, a[1], b[4]);
-    sums.add::<6>(lanes, a[2], b[4]);
-    sums.add::<7>(lanes, a[3], b[4]);
-    sums.add::<8>(lanes, a[4], b[4]);
-    sums.add::<1>(lanes, a[1], b[0]);
-    sums.add::<2>(lanes, a[1], b[1]);
-    sums.add::<3>(lanes, a[1], b[2]);
-    sums.add::<4>(lanes, a[1], b[3]);
-    sums.add::<5>(lanes, a[2], b[3]);
-    sums.add::<6>(lanes, a[3], b[3]);
-    sums.add::<7>(lanes, a[4], b[3]);
-    sums.add::<2>(lanes, a[2], b[0]);
-    sums.add::<3>(lanes, a[2], b[1]);
-    sums.add::<4>(lanes, a[2], b[2]);
-    sums.add::<5>(lanes, a[3], b[2]);
-    sums.add::<6>(lanes, a[4], b[2]);
-    sums.add::<3>(lanes, a[3], b[0]);
-    sums.add::<4>(lanes, a[3], b[1]);
-    sums.add::<5>(lanes, a[4], b[1]);
-    sums.add::<4>(lanes, a[4], b[0]);
-    let places = [
-        sums.low[0],
-        sums.place(lanes, 1),
-        sums.place(lanes, 2),
-        sums.place(lanes, 3),
-        sums.place(lanes, 4),
-        sums.place(lanes, 5),
-        sums.place(lanes, 6),
-        sums.place(lanes, 7),
-        sums.place(lanes, 8),
-        twice(lanes, sums.high[8]),
-    ];
-    fold(lanes, places)
+    let [a0, a1, a2, a3, a4] = a;
+    let [b0, b1, b2, b3, b4] = b;
+    // From the highest place on: what is above 2^255 goes to the lower places, and little is left to be kept at any time.
+    let c8 = Column::of(lanes, 8, 2, [a4], [b4]);
+    let p9 = times_nineteen(lanes, one_place_higher(lanes, c8.high));
+    let c7 = Column::of(lanes, 7, 2, [a3, a4], [b4, b3]);
+    let p8 = times_nineteen(lanes, c8.place(lanes, &c7));
+    let c6 = Column::of(lanes, 6, 2, [a2, a3, a4], [b4, b3, b2]);
+    let p7 = times_nineteen(lanes, c7.place(lanes, &c6));
+    let c5 = Column::of(lanes, 5, 2, [a1, a2, a3, a4], [b4, b3, b2, b1]);
+    let p6 = times_nineteen(lanes, c6.place(lanes, &c5));
+    let c4 = Column::of(lanes, 4, 2, [a0, a1, a2, a3, a4], [b4, b3, b2, b1, b0]);
+    let p5 = times_nineteen(lanes, c5.place(lanes, &c4));
+    let c3 = Column::of(lanes, 3, 2, [a0, a1, a2, a3], [b3, b2, b1, b0]);
+    let p4 = lanes.add_limbs(c4.place(lanes, &c3), p9);
+    let c2 = Column::of(lanes, 2, 2, [a0, a1, a2], [b2, b1, b0]);
+    let p3 = lanes.add_limbs(c3.place(lanes, &c2), p8);
+    let c1 = Column::of(lanes, 1, 2, [a0, a1], [b1, b0]);
+    let p2 = lanes.add_limbs(c2.place(lanes, &c1), p7);
+    let c0 = Column::of(lanes, 0, 2, [a0], [b0]);
+    let p1 = lanes.add_limbs(c1.place(lanes, &c0), p6);
+    let p0 = lanes.add_limbs(c0.low, p5);
+    [p0, p1, p2, p3, p4]
 }
 
 /// Square; wide.
 #[inline(always)]
 pub(super) fn square<L: FieldLanes>(lanes: L, a: Elements<L>) -> Elements<L> {
-    let mut sums = Sums::zero(lanes);
-    sums.add::<1>(lanes, a[0], a[1]);
-    sums.add::<2>(lanes, a[0], a[2]);
-    sums.add::<3>(lanes, a[0], a[3]);
-    sums.add::<4>(lanes, a[0], a[4]);
-    sums.add::<5>(lanes, a[1], a[4]);
-    sums.add::<6>(lanes, a[2], a[4]);
-    sums.add::<7>(lanes, a[3], a[4]);
-    sums.add::<3>(lanes, a[1], a[2]);
-    sums.add::<4>(lanes, a[1], a[3]);
-    sums.add::<5>(lanes, a[2], a[3]);
-    // What was added counts twice, squares once, and high halves twice again.
-    let zero = lanes.splat_limb(0);
-    let places = [
-        lanes.mul_add_low(zero, a[0], a[0]),
-        twice(lanes, lanes.mul_add_high(sums.low[1], a[0], a[0])),
-        lanes.mul_add_low(twice(lanes, sums.place(lanes, 2)), a[1], a[1]),
-        twice(lanes, sums.place_and_square(lanes, 3, a[1])),
-        lanes.mul_add_low(twice(lanes, sums.place(lanes, 4)), a[2], a[2]),
-        twice(lanes, sums.place_and_square(lanes, 5, a[2])),
-        lanes.mul_add_low(twice(lanes, sums.place(lanes, 6)), a[3], a[3]),
-        twice(lanes, sums.place_and_square(lanes, 7, a[3])),
-        lanes.mul_add_low(lanes.times_power::<2>(sums.high[7]), a[4], a[4]),
-        twice(lanes, lanes.mul_add_high(zero, a[4], a[4])),
-    ];
-    fold(lanes, places)
+    let [a0, a1, a2, a3, a4] = a;
+    // What is in columns counts twice, squares once.
+    let c8 = Column::of(lanes, 8, 1, [], []);
+    let p9 = times_nineteen(lanes, one_place_higher(lanes, lanes.mul_add_high(c8.high, a4, a4)));
+    let c7 = Column::of(lanes, 7, 1, [a3], [a4]);
+    let p8 = lanes.mul_add_low(twice(lanes, c8.place(lanes, &c7)), a4, a4);
+    let p8 = times_nineteen(lanes, p8);
+    let c6 = Column::of(lanes, 6, 1, [a2], [a4]);
+    let p7 = times_nineteen(lanes, c7.twice_and_square(lanes, &c6, a3));
+    let c5 = Column::of(lanes, 5, 1, [a1, a2], [a4, a3]);
+    let p6 = lanes.mul_add_low(twice(lanes, c6.place(lanes, &c5)), a3, a3);
+    let p6 = times_nineteen(lanes, p6);
+    let c4 = Column::of(lanes, 4, 1, [a0, a1], [a4, a3]);
+    let p5 = times_nineteen(lanes, c5.twice_and_square(lanes, &c4, a2));
+    let c3 = Column::of(lanes, 3, 1, [a0, a1], [a3, a2]);
+    let p4 = lanes.mul_add_low(twice(lanes, c4.place(lanes, &c3)), a2, a2);
+    let p4 = lanes.add_limbs(p4, p9);
+    let c2 = Column::of(lanes, 2, 1, [a0], [a2]);
+    let p3 = c3.twice_and_square(lanes, &c2, a1);
+    let p3 = lanes.add_limbs(p3, p8);
+    let c1 = Column::of(lanes, 1, 1, [a0], [a1]);
+    let p2 = lanes.mul_add_low(twice(lanes, c2.place(lanes, &c1)), a1, a1);
+    let p2 = lanes.add_limbs(p2, p7);
+    let c0 = Column::of(lanes, 0, 2, [], []);
+    let p1 = lanes.add_limbs(c1.twice_and_square(lanes, &c0, a0), p6);
+    let p0 = lanes.add_limbs(lanes.mul_add_low(c0.low, a0, a0), p5);
+    [p0, p1, p2, p3, p4]
+}
+
+/// 2^255 is 19.
+#[inline(always)]
+fn times_nineteen<L: FieldLanes>(lanes: L, place: L::Limbs) -> L::Limbs {
+    lanes.times::<19>(place)
 }
 
 /// Reduced product.

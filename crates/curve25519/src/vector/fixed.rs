@@ -1,6 +1,6 @@
 //! Multiples of the base point: of eight scalars at once (8x1), or of one, whose terms go to eight lanes (1x8).
 
-use lanes::{FIELD_LANES, FieldLanes, Kernel};
+use lanes::{EachPart, FIELD_LANES, FieldLanes, FieldParts, Kernel, Portable};
 use zeroize::Zeroizing;
 
 use super::field::Elements;
@@ -51,7 +51,7 @@ impl<L: FieldLanes> Kernel<L> for Eight<'_, L> {
 }
 
 /// One multiple of the base point: lane i adds the terms of tables `i * TABLES_OF_LANE` on. In: a recoded scalar of which lane i has
-/// the digits of its tables, from the lowest bit on. Out: reduced, in every lane.
+/// the digits of its tables, from the lowest bit on. Out: reduced, in every lane; of each half, where lanes are not whole.
 pub(super) struct One<'a, L: FieldLanes> {
     pub(super) digits: &'a [L::Limb; FIELD_LANES],
     pub(super) to: &'a mut StoredPoints<L>,
@@ -74,8 +74,10 @@ impl<L: FieldLanes> Kernel<L> for One<'_, L> {
                 sum = sixteenfold(lanes, sum);
             }
         }
-        for order in &[[4, 5, 6, 7, 0, 1, 2, 3], [2, 3, 0, 1, 6, 7, 4, 5], [1, 0, 3, 2, 5, 4, 7, 6]]
-        {
+        if L::IS_WHOLE {
+            sum = sum.add(lanes, sum.permuted(lanes, &[4, 5, 6, 7, 0, 1, 2, 3]));
+        }
+        for order in &[[2, 3, 0, 1, 6, 7, 4, 5], [1, 0, 3, 2, 5, 4, 7, 6]] {
             sum = sum.add(lanes, sum.permuted(lanes, order));
         }
         sum.store(lanes, self.to);
@@ -136,34 +138,55 @@ fn of_words<L: FieldLanes>(words: [L::Limbs; WORDS]) -> AffinePoints<L> {
     AffinePoints { sum, difference, product }
 }
 
+/// [`Eight`] on each part of the lanes.
+struct EachEight<'a> {
+    digits: &'a Digits<Portable>,
+    to: &'a mut StoredPoints<Portable>,
+}
+
+impl EachPart for EachEight<'_> {
+    fn on<L: FieldLanes<Limb = u64>>(&mut self, lanes: L) {
+        lanes.run_field(Eight::<L> { digits: self.digits, to: self.to });
+    }
+}
+
+/// [`One`] on each part of the lanes.
+struct EachOne<'a> {
+    digits: &'a [u64; FIELD_LANES],
+    to: &'a mut StoredPoints<Portable>,
+}
+
+impl EachPart for EachOne<'_> {
+    fn on<L: FieldLanes<Limb = u64>>(&mut self, lanes: L) {
+        lanes.run_field(One::<L> { digits: self.digits, to: self.to });
+    }
+}
+
 /// The multiples of the base point by recoded scalars.
-pub(crate) fn multiples_of_base<L: FieldLanes<Limb = u64>>(
-    lanes: L,
-    scalars: &[Recoded],
-    to: &mut Vec<Point>,
-) {
+pub(crate) fn multiples_of_base<L: FieldParts>(lanes: L, scalars: &[Recoded], to: &mut Vec<Point>) {
     let mut digits = Zeroizing::new([[0; FIELD_LANES]; SCALAR_WORDS]);
-    let mut points = Zeroizing::new(no_points::<L>());
+    let mut points = Zeroizing::new(no_points::<Portable>());
     for group in scalars.chunks(FIELD_LANES) {
         for (lane, scalar) in group.iter().enumerate() {
             for word in 0..SCALAR_WORDS {
                 digits[word][lane] = scalar[word];
             }
         }
-        lanes.run_field(Eight { digits: &digits, to: &mut points });
+        lanes.each(EachEight { digits: &digits, to: &mut points });
         for lane in 0..group.len() {
-            to.push(point_of::<L>(&points, lane));
+            to.push(point_of(&points, lane));
         }
     }
 }
 
 /// The multiple of the base point by one recoded scalar.
-pub(crate) fn multiple_of_base<L: FieldLanes<Limb = u64>>(lanes: L, scalar: &Recoded) -> Point {
+pub(crate) fn multiple_of_base<L: FieldParts>(lanes: L, scalar: &Recoded) -> Point {
     let mut digits = Zeroizing::new([0; FIELD_LANES]);
     split(scalar, &mut digits);
-    let mut points = Zeroizing::new(no_points::<L>());
-    lanes.run_field(One { digits: &digits, to: &mut points });
-    point_of::<L>(&points, 0)
+    let mut points = Zeroizing::new(no_points::<Portable>());
+    lanes.each(EachOne { digits: &digits, to: &mut points });
+    let sum = point_of(&points, 0);
+    if L::IS_WHOLE { sum } else { sum.add(&point_of(&points, FIELD_LANES / 2).prepared()) }
 }
 
 /// Gives each lane the bytes of its tables.

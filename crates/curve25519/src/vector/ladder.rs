@@ -1,12 +1,12 @@
 //! The Montgomery ladder (RFC 7748, section 5): of eight scalars at once (8x1), or of one, whose four products of a kind go to four
 //! lanes (Hisil, Egrice and Yassi 2020, "Fast 4 way vectorized ladder for the complete set of Montgomery curves").
 
-use lanes::{FIELD_LANES, FieldLanes, Kernel};
+use lanes::{EachPart, FIELD_LANES, FieldLanes, FieldParts, Kernel, Portable, Split};
 use zeroize::Zeroizing;
 
 use super::field::{
-    Elements, Stored, add, blend, carry, load, mul, permute_either, select, splat, square, store,
-    sub, swap, zeros,
+    Elements, Stored, TWICE_P, add, blend, carry, load, mul, one_place_higher, permute_either,
+    select, splat, square, store, sub, swap, zeros,
 };
 use crate::field::{BYTES, Fe, LIMBS};
 use crate::montgomery::{A24, Projective};
@@ -77,17 +77,18 @@ pub(super) fn step_of_eight<L: FieldLanes>(
 pub(super) fn mul_small<L: FieldLanes>(lanes: L, a: Elements<L>, factor: u32) -> Elements<L> {
     let factor = lanes.splat_limb(factor.into());
     let zero = lanes.splat_limb(0);
-    let mut low = a;
+    let mut low = match L::SPLIT {
+        Split::Unsigned52 => [zero; LIMBS],
+        // Low halves may be negative.
+        Split::Signed51 => splat(lanes, TWICE_P),
+    };
     let mut high = a;
     for i in 0..LIMBS {
-        low[i] = lanes.mul_add_low(zero, a[i], factor);
-        // High halves count twice as much as low ones one place higher.
-        let half = lanes.mul_add_high(zero, a[i], factor);
-        high[i] = lanes.add_limbs(half, half);
+        low[i] = lanes.mul_add_low(low[i], a[i], factor);
+        high[i] = one_place_higher(lanes, lanes.mul_add_high(zero, a[i], factor));
     }
-    let nineteen = lanes.splat_limb(19);
     [
-        lanes.mul_add_low(low[0], high[4], nineteen),
+        lanes.mul_add_small(low[0], high[4], lanes.splat_limb(19)),
         lanes.add_limbs(low[1], high[0]),
         lanes.add_limbs(low[2], high[1]),
         lanes.add_limbs(low[3], high[2]),
@@ -202,16 +203,16 @@ fn changes(secret: &[u8; BYTES]) -> Zeroizing<Words> {
 }
 
 /// What ladders read and write.
-type Memory = [Stored<lanes::Portable>; 3];
+type Memory = [Stored<Portable>; 3];
 
 /// The multiples of points with the given u-coordinates by secret scalars, which are clamped.
-pub(crate) fn ladders<'a, L: FieldLanes<Limb = u64>>(
+pub(crate) fn ladders<'a, L: FieldParts>(
     lanes: L,
     pairs: impl Iterator<Item = (&'a [u8; BYTES], &'a [u8; BYTES])>,
     to: &mut Vec<Projective>,
 ) {
     let mut bits = Zeroizing::new([[0; FIELD_LANES]; 4]);
-    let mut memory: Zeroizing<Memory> = Zeroizing::new([zeros::<L>(); 3]);
+    let mut memory: Zeroizing<Memory> = Zeroizing::new([zeros::<Portable>(); 3]);
     let mut count = 0;
     for (secret, u) in pairs {
         let (secret, u) = (changes(secret), Fe::from_bytes(u));
@@ -232,36 +233,45 @@ pub(crate) fn ladders<'a, L: FieldLanes<Limb = u64>>(
     }
 }
 
-fn eight<L: FieldLanes<Limb = u64>>(
+/// [`Eight`] on each part of the lanes.
+struct EachEight<'a> {
+    changes: &'a [[u64; FIELD_LANES]; 4],
+    memory: &'a mut Memory,
+}
+
+impl EachPart for EachEight<'_> {
+    fn on<L: FieldLanes<Limb = u64>>(&mut self, lanes: L) {
+        let [u, x, z] = &mut *self.memory;
+        lanes.run_field(Eight::<L> { changes: self.changes, u, x, z });
+    }
+}
+
+fn eight<L: FieldParts>(
     lanes: L,
     changes: &[[u64; FIELD_LANES]; 4],
     memory: &mut Memory,
     count: usize,
     to: &mut Vec<Projective>,
 ) {
-    let [u, x, z] = memory;
-    lanes.run_field(Eight::<L> { changes, u, x, z });
+    lanes.each(EachEight { changes, memory });
+    let [_, x, z] = memory;
     for lane in 0..count {
         to.push(Projective { x: element(x, lane), z: element(z, lane) });
     }
 }
 
 /// The multiple of the point with the given u-coordinate by a secret scalar, which is clamped.
-pub(crate) fn ladder<L: FieldLanes<Limb = u64>>(
-    lanes: L,
-    secret: &[u8; BYTES],
-    u: &[u8; BYTES],
-) -> Projective {
+pub(crate) fn ladder<L: FieldParts>(lanes: L, secret: &[u8; BYTES], u: &[u8; BYTES]) -> Projective {
     let bits = changes(secret);
     let changes = Zeroizing::new(bits.map(|word| [word; FIELD_LANES]));
-    let mut memory: Zeroizing<Memory> = Zeroizing::new([zeros::<L>(); 3]);
+    let mut memory: Zeroizing<Memory> = Zeroizing::new([zeros::<Portable>(); 3]);
     let [stored_u, x, z] = &mut *memory;
     *stored_u = Fe::from_bytes(u).0.map(|limb| [limb; FIELD_LANES]);
-    lanes.run_field(One::<L> { changes: &changes, u: stored_u, x, z });
+    lanes.lower().run_field(One::<L::Lower> { changes: &changes, u: stored_u, x, z });
     Projective { x: element(x, 2), z: element(z, 2) }
 }
 
-fn element(stored: &Stored<lanes::Portable>, lane: usize) -> Fe {
+fn element(stored: &Stored<Portable>, lane: usize) -> Fe {
     let mut limbs = [0; LIMBS];
     for i in 0..LIMBS {
         limbs[i] = stored[i][lane];

@@ -1,6 +1,6 @@
 //! Eight points, one in each lane, by the formulas of `edwards`.
 
-use lanes::{FIELD_LANES, FieldLanes};
+use lanes::{FIELD_LANES, FieldLanes, Portable};
 
 use super::field::{Elements, add, carry, mul, mul_carry, permute, select, splat, square, store};
 use super::field::{Stored, negate_canonical, sub, zeros};
@@ -140,7 +140,7 @@ pub(super) fn no_points<L: FieldLanes>() -> StoredPoints<L> {
 }
 
 /// The point in a lane.
-pub(super) fn point_of<L: FieldLanes<Limb = u64>>(points: &StoredPoints<L>, lane: usize) -> Point {
+pub(super) fn point_of(points: &StoredPoints<Portable>, lane: usize) -> Point {
     let element = |coordinate: usize| {
         let mut limbs = [0; LIMBS];
         for i in 0..LIMBS {

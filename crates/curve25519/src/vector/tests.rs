@@ -1,6 +1,8 @@
 //! Kernels on portable lanes, whose overflow checks find a limb that leaves its range, beside the code for one element at a time.
 
-use lanes::{Backend, FIELD_LANES, FieldDispatch, FieldLanes, Kernel, Portable};
+use lanes::{
+    Backend, EachPart, FIELD_LANES, FieldDispatch, FieldLanes, FieldParts, Kernel, Portable,
+};
 use reference::drbg::Drbg;
 
 use super::field::{Stored, add, carry, load, mul, square, store, sub, zeros};
@@ -72,18 +74,31 @@ impl<L: FieldLanes> Kernel<L> for Operations<'_, L> {
     }
 }
 
+/// [`Operations`] on each part of the lanes.
+struct EachOperations<'a> {
+    a: &'a Stored<Portable>,
+    b: &'a Stored<Portable>,
+    to: &'a mut [Stored<Portable>; 5],
+}
+
+impl EachPart for EachOperations<'_> {
+    fn on<L: FieldLanes<Limb = u64>>(&mut self, lanes: L) {
+        lanes.run_field(Operations::<L> { a: self.a, b: self.b, to: self.to });
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Field;
 
 impl FieldDispatch for Field {
     type Output = ();
 
-    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) {
+    fn on<L: FieldParts>(self, lanes: L) {
         let mut random = Drbg::new(&[1; 48]);
         for which in 0..3125 {
             let (a, b) = (elements(&mut random, which), elements(&mut random, which * 7 + 3));
-            let mut to = [zeros::<L>(); 5];
-            lanes.run_field(Operations::<L> { a: &a, b: &b, to: &mut to });
+            let mut to = [zeros::<Portable>(); 5];
+            lanes.each(EachOperations { a: &a, b: &b, to: &mut to });
             for lane in 0..FIELD_LANES {
                 let (a, b) = (element(&a, lane), element(&b, lane));
                 let (product, square) = (a.mul(b), a.square());
@@ -129,7 +144,7 @@ struct Multiples;
 impl FieldDispatch for Multiples {
     type Output = ();
 
-    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) {
+    fn on<L: FieldParts>(self, lanes: L) {
         let scalars = scalars();
         let recoded: Vec<_> = scalars.iter().map(|scalar| *scalar::recode(scalar)).collect();
         let mut together = Vec::new();
@@ -172,7 +187,7 @@ struct Ladders;
 impl FieldDispatch for Ladders {
     type Output = ();
 
-    fn on<L: FieldLanes<Limb = u64>>(self, lanes: L) {
+    fn on<L: FieldParts>(self, lanes: L) {
         let mut random = Drbg::new(&[3; 48]);
         let mut pairs = Vec::new();
         for i in 0..20 {

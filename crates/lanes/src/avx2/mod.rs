@@ -13,9 +13,11 @@ macro_rules! avx2 {
 }
 
 mod bits;
+mod field;
 mod hash;
 mod integers;
 
+pub use field::Avx2Half;
 pub(crate) use hash::Narrow;
 
 /// The token of a processor with AVX2.
@@ -29,6 +31,7 @@ impl Avx2 {
     /// The token, if this processor has what it stands for.
     pub fn detect() -> Option<Self> {
         (is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("popcnt")
@@ -46,7 +49,7 @@ impl Avx2 {
 impl Sealed for Avx2 {}
 
 /// The one boundary: `kernel`, and all that is inlined into it, is compiled for AVX2.
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
 #[inline(never)]
 fn run<K: Kernel<Avx2>>(lanes: Avx2, kernel: K) -> K::Output {
     kernel.run(lanes)

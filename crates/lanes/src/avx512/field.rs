@@ -1,8 +1,8 @@
 use core::arch::x86_64::*;
 
 use super::Avx512;
-use crate::field::FIELD_LANES;
-use crate::{FieldLanes, Kernel, Lanes};
+use crate::field::{FIELD_LANES, Split};
+use crate::{EachPart, FieldLanes, FieldParts, Kernel, Lanes};
 
 #[inline(always)]
 fn read(from: &[u64; FIELD_LANES]) -> __m512i {
@@ -10,10 +10,25 @@ fn read(from: &[u64; FIELD_LANES]) -> __m512i {
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 
+impl FieldParts for Avx512 {
+    type Lower = Self;
+
+    fn lower(self) -> Self {
+        self
+    }
+
+    fn each<P: EachPart>(self, mut what: P) {
+        what.on(self);
+    }
+}
+
 impl FieldLanes for Avx512 {
     type Limb = u64;
     type Limbs = __m512i;
     type Bits = __mmask8;
+
+    const SPLIT: Split = Split::Unsigned52;
+    const IS_WHOLE: bool = true;
 
     #[inline(always)]
     fn run_field<K: Kernel<Self>>(self, kernel: K) -> K::Output {
@@ -62,13 +77,13 @@ impl FieldLanes for Avx512 {
     }
 
     #[inline(always)]
-    fn times_power<const BITS: u32>(self, a: __m512i) -> __m512i {
-        avx512!(_mm512_slli_epi64::<BITS>(a))
+    fn times<const FACTOR: u64>(self, a: __m512i) -> __m512i {
+        avx512!(_mm512_mullo_epi64(a, _mm512_set1_epi64(FACTOR as i64)))
     }
 
     #[inline(always)]
-    fn mul_limbs(self, a: __m512i, b: __m512i) -> __m512i {
-        avx512!(_mm512_mullo_epi64(a, b))
+    fn mul_add_small(self, sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        self.mul_add_low(sum, a, b)
     }
 
     #[inline(always)]

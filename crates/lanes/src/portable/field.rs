@@ -1,11 +1,23 @@
 use super::Portable;
-use crate::field::FIELD_LANES;
-use crate::{FieldLanes, Kernel, Lanes};
+use crate::field::{FIELD_LANES, SMALL_BITS, Split};
+use crate::{EachPart, FieldLanes, FieldParts, Kernel, Lanes};
 
 type Limbs = [u64; FIELD_LANES];
 
 const FACTOR_BITS: u32 = 52;
 const FACTOR: u64 = (1 << FACTOR_BITS) - 1;
+
+impl FieldParts for Portable {
+    type Lower = Self;
+
+    fn lower(self) -> Self {
+        self
+    }
+
+    fn each<P: EachPart>(self, mut what: P) {
+        what.on(self);
+    }
+}
 
 /// Slower than plain code without lanes, and for tests: overflow checks find a limb that leaves its range.
 impl FieldLanes for Portable {
@@ -13,6 +25,9 @@ impl FieldLanes for Portable {
     type Limbs = Limbs;
     /// All ones or zero.
     type Bits = Limbs;
+
+    const SPLIT: Split = Split::Unsigned52;
+    const IS_WHOLE: bool = true;
 
     #[inline(always)]
     fn run_field<K: Kernel<Self>>(self, kernel: K) -> K::Output {
@@ -51,12 +66,18 @@ impl FieldLanes for Portable {
         a.map(|a| a >> BITS)
     }
 
-    fn times_power<const BITS: u32>(self, a: Limbs) -> Limbs {
-        a.map(|a| a * (1 << BITS))
+    fn times<const FACTOR: u64>(self, a: Limbs) -> Limbs {
+        a.map(|a| a * FACTOR)
     }
 
-    fn mul_limbs(self, a: Limbs, b: Limbs) -> Limbs {
-        core::array::from_fn(|i| a[i] * b[i])
+    fn mul_add_small(self, sum: Limbs, a: Limbs, b: Limbs) -> Limbs {
+        core::array::from_fn(|i| {
+            debug_assert!(
+                a[i] < 1 << SMALL_BITS && b[i] < 1 << SMALL_BITS,
+                "a factor that is not small"
+            );
+            sum[i] + a[i] * b[i]
+        })
     }
 
     fn mul_add_low(self, sum: Limbs, a: Limbs, b: Limbs) -> Limbs {

@@ -12,10 +12,15 @@ use core::panic::Location;
 use std::hash::DefaultHasher;
 
 use super::ledger;
-use crate::{FIELD_LANES, FieldLanes, Kernel, Limb, sealed::Sealed};
+use crate::field::{FIELD_LANES, SMALL_BITS, Split};
+use crate::{FieldLanes, Kernel, Limb, sealed::Sealed};
 
-/// Bits of a factor.
+/// Bits of a factor, and of low halves without signs.
 const FACTOR_BITS: u32 = 52;
+/// Bits of low halves with signs, beside these.
+const SIGNED_BITS: u32 = 51;
+/// Bits of products that are split into such halves.
+const SIGNED_PRODUCT_BITS: u32 = 103;
 
 /// Integers modulo a prime above 2^104, so that limbs and products of factors are known by them. [`Default`] is zero.
 pub trait Residue: Copy + Default + fmt::Debug + Eq + Hash + Send + Sync + 'static {
@@ -121,6 +126,36 @@ impl<F: Residue> Symbol<F> {
         }
     }
 
+    /// The sum with the low half of a product.
+    fn add_low(self, product: Wide<F>, split: Split) -> Self {
+        match split {
+            Split::Unsigned52 => self.add(product.split(FACTOR_BITS).0),
+            Split::Signed51 => {
+                let Signed { most, low, .. } = product.split_signed();
+                let bounds = (self.low.checked_sub(most), self.high.checked_add(most));
+                let what = format_args!("{self} and a number up to {most:#x}, or its negative,");
+                Self::checked(bounds.0, bounds.1, self.value.add(low), what)
+            }
+        }
+    }
+
+    /// The sum with the high half of a product.
+    fn add_high(self, product: Wide<F>, split: Split) -> Self {
+        self.add(match split {
+            Split::Unsigned52 => product.split(FACTOR_BITS).1,
+            Split::Signed51 => product.split_signed().high,
+        })
+    }
+
+    fn small_product(self, other: Self) -> Self {
+        for factor in [self, other] {
+            if factor.high >> SMALL_BITS > 0 {
+                ledger::violation(format_args!("{factor} has more than {SMALL_BITS} bits"));
+            }
+        }
+        self.mul(other)
+    }
+
     fn wide(self) -> Wide<F> {
         Wide { low: self.low.into(), high: self.high.into(), value: self.value }
     }
@@ -168,6 +203,31 @@ impl<F: Residue> Wide<F> {
     }
 }
 
+/// The halves of a product if the low one has a sign: `high`, which is rounded in any direction, and what is left, of absolute value
+/// `most` at most.
+struct Signed<F> {
+    high: Symbol<F>,
+    most: u64,
+    low: F,
+}
+
+impl<F: Residue> Wide<F> {
+    fn split_signed(self) -> Signed<F> {
+        if self.high >> SIGNED_PRODUCT_BITS > 0 {
+            ledger::violation(format_args!(
+                "a product up to {:#x} has more than 103 bits",
+                self.high
+            ));
+        }
+        let power = 1 << SIGNED_BITS;
+        let (least, most) = (self.low >> SIGNED_BITS, self.high.div_ceil(power));
+        let value = if least == most { F::of(least) } else { variable(&("signed", self.value)) };
+        let high = Symbol { low: least as u64, high: most as u64, value };
+        let most = if least == most { 0 } else { power as u64 - 1 };
+        Signed { high, most, low: self.value.sub(value.mul(F::of(power))) }
+    }
+}
+
 /// The value of a variable with the given name.
 fn variable<F: Residue>(name: &impl Hash) -> F {
     let mut words = [0; 4];
@@ -191,11 +251,11 @@ pub enum Bit {
     Either,
 }
 
-/// Lanes of symbols.
+/// Lanes of symbols: with halves of products as they are split with AVX-512, or, if `SIGNED`, with AVX2 ([`Split`]).
 #[derive(Clone, Copy, Debug)]
-pub struct Symbols<F>(PhantomData<F>);
+pub struct Symbols<F, const SIGNED: bool = false>(PhantomData<F>);
 
-impl<F> Default for Symbols<F> {
+impl<F, const SIGNED: bool> Default for Symbols<F, SIGNED> {
     fn default() -> Self {
         Symbols(PhantomData)
     }
@@ -270,13 +330,16 @@ fn map3<F: Residue>(
     result(core::array::from_fn(|i| f(a[i], b[i], c[i])))
 }
 
-impl<F> Sealed for Symbols<F> {}
+impl<F, const SIGNED: bool> Sealed for Symbols<F, SIGNED> {}
 
 // Not inlined: speed is of no matter here.
-impl<F: Residue> FieldLanes for Symbols<F> {
+impl<F: Residue, const SIGNED: bool> FieldLanes for Symbols<F, SIGNED> {
     type Limb = Symbol<F>;
     type Limbs = Vector<F>;
     type Bits = [Bit; FIELD_LANES];
+
+    const SPLIT: Split = if SIGNED { Split::Signed51 } else { Split::Unsigned52 };
+    const IS_WHOLE: bool = !SIGNED;
 
     #[inline(never)]
     fn run_field<K: Kernel<Self>>(self, kernel: K) -> K::Output {
@@ -330,26 +393,26 @@ impl<F: Residue> FieldLanes for Symbols<F> {
 
     #[inline(never)]
     #[track_caller]
-    fn times_power<const BITS: u32>(self, a: Vector<F>) -> Vector<F> {
-        map("times_power", a, |a| a.mul(Symbol::constant(1 << BITS)))
+    fn times<const FACTOR: u64>(self, a: Vector<F>) -> Vector<F> {
+        map("times", a, |a| a.mul(Symbol::constant(FACTOR)))
     }
 
     #[inline(never)]
     #[track_caller]
-    fn mul_limbs(self, a: Vector<F>, b: Vector<F>) -> Vector<F> {
-        map2("mul_limbs", a, b, Symbol::mul)
+    fn mul_add_small(self, sum: Vector<F>, a: Vector<F>, b: Vector<F>) -> Vector<F> {
+        map3("mul_add_small", [sum, a, b], |sum, a, b| sum.add(a.small_product(b)))
     }
 
     #[inline(never)]
     #[track_caller]
     fn mul_add_low(self, sum: Vector<F>, a: Vector<F>, b: Vector<F>) -> Vector<F> {
-        map3("mul_add_low", [sum, a, b], |sum, a, b| sum.add(a.product(b).split(FACTOR_BITS).0))
+        map3("mul_add_low", [sum, a, b], |sum, a, b| sum.add_low(a.product(b), Self::SPLIT))
     }
 
     #[inline(never)]
     #[track_caller]
     fn mul_add_high(self, sum: Vector<F>, a: Vector<F>, b: Vector<F>) -> Vector<F> {
-        map3("mul_add_high", [sum, a, b], |sum, a, b| sum.add(a.product(b).split(FACTOR_BITS).1))
+        map3("mul_add_high", [sum, a, b], |sum, a, b| sum.add_high(a.product(b), Self::SPLIT))
     }
 
     #[inline(never)]
@@ -358,7 +421,13 @@ impl<F: Residue> FieldLanes for Symbols<F> {
     }
 
     #[inline(never)]
+    #[track_caller]
     fn permute_limbs(self, a: Vector<F>, order: &[u64; FIELD_LANES]) -> Vector<F> {
+        ledger::enter("permute_limbs", Location::caller());
+        let half = |lane: u64| lane as usize / (FIELD_LANES / 2);
+        if !Self::IS_WHOLE && (0..).zip(order).any(|(to, &from)| half(to) != half(from)) {
+            ledger::violation(format_args!("the order {order:?} leaves a half"));
+        }
         order.map(|lane| a[lane as usize])
     }
 
@@ -386,6 +455,7 @@ impl<F: Residue> FieldLanes for Symbols<F> {
     }
 
     #[inline(never)]
+    #[track_caller]
     fn permute_either(
         self,
         bits: [Bit; FIELD_LANES],

@@ -8,7 +8,7 @@ use reference::drbg::Drbg;
 use super::super::double::{self, doubling_form};
 use super::super::ladder::{step_of_eight, step_of_one};
 use super::super::points::{AffinePoints, Points};
-use super::{FACTOR, Proof, REDUCED, Vectors, WIDE, holds, holds_by_operations};
+use super::{NO_FACTOR, Proof, REDUCED, Vectors, WIDE, holds, holds_by_operations};
 use super::{is_within, value, values, vectors, vectors_of};
 use crate::montgomery::A24;
 use crate::proof::definition::{AffinePoint, Number, d};
@@ -46,8 +46,8 @@ fn the_step_of_the_ladder_is_that_of_the_curve() {
     }
 }
 
-fn eight_step_is_right(change: bool, largest: u64) -> bool {
-    let lanes = Proof::default();
+fn eight_step_is_right<const SIGNED: bool>(change: bool, largest: u64) -> bool {
+    let lanes = Proof::<SIGNED>::default();
     let mut random = Drbg::new(&[3; 48]);
     let u = vectors(&mut random, REDUCED);
     let points = [(); 4].map(|()| vectors(&mut random, largest));
@@ -59,16 +59,21 @@ fn eight_step_is_right(change: bool, largest: u64) -> bool {
     }) && found.iter().all(|v| is_within(v, WIDE))
 }
 
-#[test]
-fn a_step_of_eight_ladders() {
-    assert!(!holds(|| eight_step_is_right(false, 4 * WIDE)));
+fn eight_ladders<const SIGNED: bool>() {
+    assert!(!holds(|| eight_step_is_right::<SIGNED>(false, 4 * WIDE)));
     for change in [false, true] {
-        holds_by_operations(STEP, "step_of_eight", || eight_step_is_right(change, WIDE));
+        holds_by_operations(STEP, "step_of_eight", || eight_step_is_right::<SIGNED>(change, WIDE));
     }
 }
 
-fn one_step_is_right(change: bool, largest: u64) -> bool {
-    let lanes = Proof::default();
+#[test]
+fn a_step_of_eight_ladders() {
+    eight_ladders::<false>();
+    eight_ladders::<true>();
+}
+
+fn one_step_is_right<const SIGNED: bool>(change: bool, largest: u64) -> bool {
+    let lanes = Proof::<SIGNED>::default();
     let mut random = Drbg::new(&[4; 48]);
     let mut numbers = || Number::random(&mut random);
     let (u, points) = (numbers(), [numbers(), numbers(), numbers(), numbers()]);
@@ -84,12 +89,17 @@ fn one_step_is_right(change: bool, largest: u64) -> bool {
     right && is_within(&x, REDUCED) && is_within(&z, REDUCED)
 }
 
+fn one_ladder<const SIGNED: bool>() {
+    assert!(!holds(|| one_step_is_right::<SIGNED>(false, 4 * WIDE)));
+    for change in [false, true] {
+        holds_by_operations(STEP, "step_of_one", || one_step_is_right::<SIGNED>(change, REDUCED));
+    }
+}
+
 #[test]
 fn a_step_of_one_ladder() {
-    assert!(!holds(|| one_step_is_right(false, 4 * WIDE)));
-    for change in [false, true] {
-        holds_by_operations(STEP, "step_of_one", || one_step_is_right(change, REDUCED));
-    }
+    one_ladder::<false>();
+    one_ladder::<true>();
 }
 
 /// Random points, one for each lane.
@@ -104,11 +114,11 @@ fn extended(random: &mut Drbg, points: &[AffinePoint; FIELD_LANES]) -> [[Number;
     [by(|p| p.x), by(|p| p.y), z, by(|p| p.x.mul(p.y))]
 }
 
-fn eight_points(
+fn eight_points<const SIGNED: bool>(
     random: &mut Drbg,
     points: &[AffinePoint; FIELD_LANES],
     wide: u64,
-) -> Points<Proof> {
+) -> Points<Proof<SIGNED>> {
     let [x, y, z, t] = extended(random, points);
     Points {
         x: vectors_of(random, wide, x),
@@ -140,7 +150,10 @@ impl Sum {
     }
 }
 
-fn eight_are(found: &Points<Proof>, expected: impl Fn(usize) -> Sum) -> bool {
+fn eight_are<const SIGNED: bool>(
+    found: &Points<Proof<SIGNED>>,
+    expected: impl Fn(usize) -> Sum,
+) -> bool {
     let Points { x, y, z, t } = found;
     let right = |lane| expected(lane).is([x, y, z, t].map(|v| value(v, lane)));
     (0..FIELD_LANES).all(right)
@@ -152,39 +165,52 @@ fn twice(z: Number) -> Number {
     z.add(z)
 }
 
-fn doubling_is_right(largest: u64) -> bool {
+fn doubling_is_right<const SIGNED: bool>(largest: u64) -> bool {
     let mut random = Drbg::new(&[5; 48]);
     let points = random_points(&mut random);
-    let v = eight_points(&mut random, &points, largest);
+    let v = eight_points::<SIGNED>(&mut random, &points, largest);
     let expected = |lane: usize| sum(points[lane], points[lane], value(&v.z, lane).square());
-    eight_are(&v.double(Proof::default()), expected)
+    eight_are(&v.double(Proof::<SIGNED>::default()), expected)
+}
+
+fn doublings<const SIGNED: bool>() {
+    holds_by_operations(STEP, "double", || doubling_is_right::<SIGNED>(WIDE));
+    assert!(!holds(|| doubling_is_right::<SIGNED>(8 * WIDE)));
 }
 
 #[test]
 fn eight_doublings() {
-    holds_by_operations(STEP, "double", || doubling_is_right(WIDE));
-    assert!(!holds(|| doubling_is_right(8 * WIDE)));
+    doublings::<false>();
+    doublings::<true>();
 }
 
-fn addition_is_right(largest: u64) -> bool {
+fn addition_is_right<const SIGNED: bool>(largest: u64) -> bool {
     let mut random = Drbg::new(&[6; 48]);
     let (p, q) = (random_points(&mut random), random_points(&mut random));
-    let (a, b) = (eight_points(&mut random, &p, largest), eight_points(&mut random, &q, WIDE));
+    let (a, b) = (
+        eight_points::<SIGNED>(&mut random, &p, largest),
+        eight_points::<SIGNED>(&mut random, &q, WIDE),
+    );
     let z = |lane| twice(value(&a.z, lane).mul(value(&b.z, lane)));
-    eight_are(&a.add(Proof::default(), b), |lane| sum(p[lane], q[lane], z(lane)))
+    eight_are(&a.add(Proof::<SIGNED>::default(), b), |lane| sum(p[lane], q[lane], z(lane)))
+}
+
+fn additions<const SIGNED: bool>() {
+    holds_by_operations(STEP, "add", || addition_is_right::<SIGNED>(WIDE));
+    assert!(!holds(|| addition_is_right::<SIGNED>(2 * WIDE)));
 }
 
 #[test]
 fn eight_additions() {
-    holds_by_operations(STEP, "add", || addition_is_right(WIDE));
-    assert!(!holds(|| addition_is_right(2 * WIDE)));
+    additions::<false>();
+    additions::<true>();
 }
 
-fn affine_points(
+fn affine_points<const SIGNED: bool>(
     random: &mut Drbg,
     points: &[AffinePoint; FIELD_LANES],
     largest: u64,
-) -> AffinePoints<Proof> {
+) -> AffinePoints<Proof<SIGNED>> {
     let mut by = |f: fn(AffinePoint) -> Number| vectors_of(random, largest, points.map(f));
     AffinePoints {
         sum: by(|p| p.y.add(p.x)),
@@ -193,42 +219,52 @@ fn affine_points(
     }
 }
 
-fn affine_addition_is_right(largest: u64) -> bool {
+fn affine_addition_is_right<const SIGNED: bool>(largest: u64) -> bool {
     let mut random = Drbg::new(&[7; 48]);
     let (p, q) = (random_points(&mut random), random_points(&mut random));
-    let a = eight_points(&mut random, &p, WIDE);
-    let b = affine_points(&mut random, &q, largest);
+    let a = eight_points::<SIGNED>(&mut random, &p, WIDE);
+    let b = affine_points::<SIGNED>(&mut random, &q, largest);
     let z = |lane| twice(value(&a.z, lane));
-    eight_are(&a.add_affine(Proof::default(), &b), |lane| sum(p[lane], q[lane], z(lane)))
+    eight_are(&a.add_affine(Proof::<SIGNED>::default(), &b), |lane| sum(p[lane], q[lane], z(lane)))
+}
+
+fn affine_additions<const SIGNED: bool>() {
+    holds_by_operations(STEP, "add_affine", || affine_addition_is_right::<SIGNED>(REDUCED));
+    assert!(!holds(|| affine_addition_is_right::<SIGNED>(NO_FACTOR)));
 }
 
 #[test]
 fn eight_additions_of_affine_points() {
-    holds_by_operations(STEP, "add_affine", || affine_addition_is_right(FACTOR));
-    assert!(!holds(|| affine_addition_is_right(FACTOR + 1)));
+    affine_additions::<false>();
+    affine_additions::<true>();
 }
 
-#[test]
-fn affine_points_are_negated() {
+fn negations<const SIGNED: bool>() {
     // Limbs of what is canonical but the lowest, which is less, as a test of the tables shows.
     for (bit, keeps) in [(Bit::One, true), (Bit::Zero, false)] {
         lanes::proof::prove(|| {
             let mut random = Drbg::new(&[8; 48]);
             let points = random_points(&mut random);
-            let affine = affine_points(&mut random, &points, (1 << 51) - 19);
-            let found = affine.negated(Proof::default(), [bit; FIELD_LANES]);
+            let affine = affine_points::<SIGNED>(&mut random, &points, (1 << 51) - 19);
+            let found = affine.negated(Proof::<SIGNED>::default(), [bit; FIELD_LANES]);
             let expected = if keeps { points } else { points.map(AffinePoint::negated) };
-            let expected = affine_points(&mut random, &expected, FACTOR);
+            let expected = affine_points::<SIGNED>(&mut random, &expected, REDUCED);
             for (found, expected) in [
                 (&found.sum, &expected.sum),
                 (&found.difference, &expected.difference),
                 (&found.product, &expected.product),
             ] {
                 assert_eq!(values(found), values(expected));
-                assert!(is_within(found, FACTOR));
+                assert!(is_within(found, REDUCED));
             }
         });
     }
+}
+
+#[test]
+fn affine_points_are_negated() {
+    negations::<false>();
+    negations::<true>();
 }
 
 /// Two points as `double` has them: X, Z, Y and T or X in four lanes.
@@ -264,8 +300,8 @@ fn two_random(random: &mut Drbg) -> [AffinePoint; 2] {
     [(); 2].map(|()| AffinePoint::random(random))
 }
 
-fn doubling_of_two_is_right<const T: bool>(largest: u64) -> bool {
-    let lanes = Proof::default();
+fn doubling_of_two_is_right<const T: bool, const SIGNED: bool>(largest: u64) -> bool {
+    let lanes = Proof::<SIGNED>::default();
     let mut random = Drbg::new(&[9; 48]);
     let points = two_random(&mut random);
     let v = doubling_form(lanes, two_points(&mut random, &points, largest));
@@ -274,15 +310,22 @@ fn doubling_of_two_is_right<const T: bool>(largest: u64) -> bool {
     two_are(&double::double::<_, T>(lanes, v), expected, T)
 }
 
-#[test]
-fn two_doublings() {
-    holds_by_operations(STEP, "double::<true>", || doubling_of_two_is_right::<true>(WIDE));
-    holds_by_operations(STEP, "double::<false>", || doubling_of_two_is_right::<false>(WIDE));
-    assert!(!holds(|| doubling_of_two_is_right::<true>(8 * WIDE)));
+fn doublings_of_two<const SIGNED: bool>() {
+    holds_by_operations(STEP, "double::<true>", || doubling_of_two_is_right::<true, SIGNED>(WIDE));
+    holds_by_operations(STEP, "double::<false>", || {
+        doubling_of_two_is_right::<false, SIGNED>(WIDE)
+    });
+    assert!(!holds(|| doubling_of_two_is_right::<true, SIGNED>(8 * WIDE)));
 }
 
-fn sum_of_two_is_right<const T: bool>(largest: u64) -> bool {
-    let lanes = Proof::default();
+#[test]
+fn two_doublings() {
+    doublings_of_two::<false>();
+    doublings_of_two::<true>();
+}
+
+fn sum_of_two_is_right<const T: bool, const SIGNED: bool>(largest: u64) -> bool {
+    let lanes = Proof::<SIGNED>::default();
     let mut random = Drbg::new(&[10; 48]);
     let (p, q) = (two_random(&mut random), two_random(&mut random));
     let v = two_points(&mut random, &p, WIDE);
@@ -293,16 +336,21 @@ fn sum_of_two_is_right<const T: bool>(largest: u64) -> bool {
     two_are(&double::sum::<_, T>(lanes, v, other), expected, T)
 }
 
+fn additions_of_two<const SIGNED: bool>() {
+    holds_by_operations(STEP, "sum::<true>", || sum_of_two_is_right::<true, SIGNED>(REDUCED));
+    holds_by_operations(STEP, "sum::<false>", || sum_of_two_is_right::<false, SIGNED>(REDUCED));
+    assert!(!holds(|| sum_of_two_is_right::<true, SIGNED>(NO_FACTOR)));
+}
+
 #[test]
 fn two_additions() {
-    holds_by_operations(STEP, "sum::<true>", || sum_of_two_is_right::<true>(REDUCED));
-    holds_by_operations(STEP, "sum::<false>", || sum_of_two_is_right::<false>(REDUCED));
-    assert!(!holds(|| sum_of_two_is_right::<true>(FACTOR + 1)));
+    additions_of_two::<false>();
+    additions_of_two::<true>();
 }
 
 /// Points are prepared, and prepared ones negated.
-fn preparing_is_right(largest: u64) -> bool {
-    let lanes = Proof::default();
+fn preparing_is_right<const SIGNED: bool>(largest: u64) -> bool {
+    let lanes = Proof::<SIGNED>::default();
     let mut random = Drbg::new(&[11; 48]);
     let points = two_random(&mut random);
     let v = two_points(&mut random, &points, largest);
@@ -314,8 +362,13 @@ fn preparing_is_right(largest: u64) -> bool {
     right && is_within(&found, REDUCED) && is_within(&negated, REDUCED)
 }
 
+fn preparing<const SIGNED: bool>() {
+    holds_by_operations(STEP, "prepare", || preparing_is_right::<SIGNED>(WIDE));
+    assert!(!holds(|| preparing_is_right::<SIGNED>(2 * WIDE)));
+}
+
 #[test]
 fn two_points_are_prepared() {
-    holds_by_operations(STEP, "prepare", || preparing_is_right(WIDE));
-    assert!(!holds(|| preparing_is_right(2 * WIDE)));
+    preparing::<false>();
+    preparing::<true>();
 }

@@ -27,40 +27,60 @@ fn nothing() -> Vectors {
     [[Symbol::default(); FIELD_LANES]; LIMBS]
 }
 
-fn run(kernel: impl Kernel<Proof, Output = ()>) {
+fn run<const SIGNED: bool>(kernel: impl Kernel<Proof<SIGNED>, Output = ()>) {
     prove(|| Proof::default().run_field(kernel));
 }
 
 #[test]
 fn ladders_stay_in_range() {
+    ladders::<false>();
+    ladders::<true>();
+}
+
+fn ladders<const SIGNED: bool>() {
     let u = vectors(&mut Drbg::new(&[21; 48]), REDUCED);
     let changes = any_words();
     let (mut x, mut z) = (nothing(), nothing());
-    run(ladder::Eight { changes: &changes, u: &u, x: &mut x, z: &mut z });
+    run::<SIGNED>(ladder::Eight { changes: &changes, u: &u, x: &mut x, z: &mut z });
     assert!(is_within(&x, REDUCED) && is_within(&z, REDUCED));
-    run(ladder::One { changes: &changes, u: &u, x: &mut x, z: &mut z });
+    run::<SIGNED>(ladder::One { changes: &changes, u: &u, x: &mut x, z: &mut z });
     assert!(is_within(&x, REDUCED) && is_within(&z, REDUCED));
 }
 
 #[test]
 fn multiples_of_the_base_point_stay_in_range() {
-    let mut points = no_points::<Proof>();
-    run(fixed::Eight { digits: &any_words(), to: &mut points });
+    multiples_of_base::<false>();
+    multiples_of_base::<true>();
+}
+
+fn multiples_of_base<const SIGNED: bool>() {
+    let mut points = no_points::<Proof<SIGNED>>();
+    run::<SIGNED>(fixed::Eight { digits: &any_words(), to: &mut points });
     assert!(points.iter().all(|v| is_within(v, REDUCED)));
-    run(fixed::One { digits: &any_words::<1>()[0], to: &mut points });
+    run::<SIGNED>(fixed::One { digits: &any_words::<1>()[0], to: &mut points });
     assert!(points.iter().all(|v| is_within(v, REDUCED)));
 }
 
 /// Digits choose among multiples that all have the same ranges: reduced ones of the point, and ones of the base point that are.
 #[test]
 fn sums_of_two_multiples_stay_in_range() {
+    sums_of_two::<false>();
+    sums_of_two::<true>();
+}
+
+fn sums_of_two<const SIGNED: bool>() {
     assert!(BASE.as_flattened().as_flattened().iter().all(|&limb| limb <= MASK));
     let point = vectors(&mut Drbg::new(&[22; 48]), REDUCED);
     for digit in 0..16u64 {
         let digits: Recoded = [digit * 0x1111_1111_1111_1111; 4];
         let base_digits: Recoded = [(15 - digit) * 0x1111_1111_1111_1111; 4];
         let mut to = nothing();
-        run(Double { point: &point, digits: &digits, base_digits: &base_digits, to: &mut to });
+        run::<SIGNED>(Double {
+            point: &point,
+            digits: &digits,
+            base_digits: &base_digits,
+            to: &mut to,
+        });
         assert!(is_within(&to, REDUCED));
     }
 }
@@ -72,7 +92,7 @@ fn inputs_out_of_range_are_found() {
     let changes = any_words();
     let (mut x, mut z) = (nothing(), nothing());
     let kernel = ladder::Eight { changes: &changes, u: &u, x: &mut x, z: &mut z };
-    let ((), violations) = examine(|| Proof::default().run_field(kernel));
+    let ((), violations) = examine(|| Proof::<false>::default().run_field(kernel));
     assert!(violations.iter().any(|v| v.what.contains("more than 52 bits")), "{violations:#?}");
 }
 

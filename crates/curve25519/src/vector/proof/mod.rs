@@ -12,13 +12,14 @@ use super::field::Elements;
 use crate::field::LIMBS;
 use crate::proof::definition::Number;
 
-type Proof = Symbols<Number>;
-type Vectors = Elements<Proof>;
+/// Lanes with products as AVX-512 splits them, or, if `SIGNED`, AVX2.
+type Proof<const SIGNED: bool> = Symbols<Number, SIGNED>;
+type Vectors = Elements<Proof<false>>;
 
-/// The largest limb of reduced vectors, of wide ones, and of factors.
+/// The largest limb of reduced vectors, which are factors, of wide ones, and of what no lanes take for a factor.
 const REDUCED: u64 = (1 << 51) + (1 << 17) - 1;
 const WIDE: u64 = (1 << 61) - 1;
-const FACTOR: u64 = (1 << 52) - 1;
+const NO_FACTOR: u64 = 1 << 52;
 
 /// Limbs up to the given one: they are variables, with a random value each.
 fn vectors(random: &mut Drbg, largest: u64) -> Vectors {
