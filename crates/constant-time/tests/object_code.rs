@@ -104,9 +104,14 @@ fn no_data_steers_the_curves() {
         return;
     }
     let kernels: Vec<_> = reports.iter().filter(|report| is_kernel(&report.name)).collect();
-    artifacts::say(&summary("curves, avx512", &kernels));
-    for kernel in ["ladder::Eight<", "ladder::One<", "fixed::Eight<", "fixed::One<"] {
-        assert!(kernels.iter().any(|report| report.name.contains(kernel)), "no {kernel}");
+    for lanes in LANES {
+        let here =
+            kernels.iter().filter(|report| report.name.contains(&format!("lanes::{lanes}::")));
+        let here: Vec<_> = here.copied().collect();
+        artifacts::say(&summary(&format!("curves, {lanes}"), &here));
+        for kernel in ["ladder::Eight<", "ladder::One<", "fixed::Eight<", "fixed::One<"] {
+            assert!(here.iter().any(|report| report.name.contains(kernel)), "{lanes}: no {kernel}");
+        }
     }
 }
 

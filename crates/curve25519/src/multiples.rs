@@ -20,14 +20,14 @@ impl FieldDispatch for OfBase<'_> {
 
     fn on<L: FieldParts>(self, lanes: L) -> Vec<Point> {
         let mut points = Vec::with_capacity(self.scalars.len());
-        match self.scalars {
-            // Eight at once take as long as four by themselves.
-            [_] | [_, _] | [_, _, _] => {
-                for scalar in self.scalars {
-                    points.push(vector::multiple_of_base(lanes, scalar));
-                }
+        // Eight at once take as long as four by themselves; four, where they need no more lanes, less than two by themselves.
+        let alone = if L::IS_WHOLE { 3 } else { 1 };
+        if self.scalars.len() > alone {
+            vector::multiples_of_base(lanes, self.scalars, &mut points);
+        } else {
+            for scalar in self.scalars {
+                points.push(vector::multiple_of_base(lanes, scalar));
             }
-            scalars => vector::multiples_of_base(lanes, scalars, &mut points),
         }
         points
     }

@@ -180,7 +180,7 @@ impl FieldDispatch for Ladders<'_> {
 
     fn on<L: FieldParts>(self, lanes: L) -> Vec<Projective> {
         let mut points = Vec::with_capacity(self.secrets.len());
-        // Eight at once take longer than two by themselves, and less than three.
+        // Eight at once, or four where lanes are halves, take longer than two by themselves, and less than three.
         if self.secrets.len() < 3 {
             points.extend(self.pairs().map(|(secret, u)| vector::ladder(lanes, secret, u)));
         } else {

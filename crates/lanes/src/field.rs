@@ -30,13 +30,13 @@ pub enum Split {
 
 /// The field lanes of an instruction set: all at once, or the lower half and then the upper one, if a register holds so many.
 pub trait FieldParts: Copy + Send + Sync + Sealed + 'static {
-    /// Lanes for kernels whose halves do the same: the lower half of what they write is valid.
+    /// Lanes of which the lower half is valid in what kernels write: for kernels whose halves do the same, or with little to do.
     type Lower: FieldLanes<Limb = u64>;
 
     /// Whether all are computed at once.
     const IS_WHOLE: bool = Self::Lower::IS_WHOLE;
 
-    /// Lanes for kernels whose halves do the same.
+    /// Lanes of which the lower half is valid in what kernels write.
     fn lower(self) -> Self::Lower;
     /// Does `what` on each part. Together, they read and write all lanes.
     fn each<P: EachPart>(self, what: P);

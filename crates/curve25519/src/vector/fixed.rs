@@ -172,7 +172,12 @@ pub(crate) fn multiples_of_base<L: FieldParts>(lanes: L, scalars: &[Recoded], to
                 digits[word][lane] = scalar[word];
             }
         }
-        lanes.each(EachEight { digits: &digits, to: &mut points });
+        let mut part = EachEight { digits: &digits, to: &mut points };
+        if group.len() > FIELD_LANES / 2 {
+            lanes.each(part)
+        } else {
+            part.on(lanes.lower())
+        }
         for lane in 0..group.len() {
             to.push(point_of(&points, lane));
         }

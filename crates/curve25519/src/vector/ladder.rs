@@ -253,7 +253,12 @@ fn eight<L: FieldParts>(
     count: usize,
     to: &mut Vec<Projective>,
 ) {
-    lanes.each(EachEight { changes, memory });
+    let mut part = EachEight { changes, memory };
+    if count > FIELD_LANES / 2 {
+        lanes.each(part)
+    } else {
+        part.on(lanes.lower())
+    }
     let [_, x, z] = memory;
     for lane in 0..count {
         to.push(Projective { x: element(x, lane), z: element(z, lane) });

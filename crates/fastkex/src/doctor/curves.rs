@@ -66,7 +66,7 @@ fn why_not(
     }
     if choice == "auto" && !is_fast(backend) {
         return format!(
-            "it is the faster one with {}; ours needs AVX-512 with IFMA ({key} = on takes it all the same)",
+            "it is the faster one with {}; ours needs AVX2 with FMA, or AVX-512 with IFMA ({key} = on takes it all the same)",
             backend.name()
         );
     }
