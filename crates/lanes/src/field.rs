@@ -24,7 +24,8 @@ impl Limb for u64 {
 pub enum Split {
     /// Factors are below 2^52, and `a * b = 2^52 high + low`, where `low` is below 2^52.
     Unsigned52,
-    /// Factors are below 2^52, products below 2^103, and `a * b = 2^51 high + low`, where `|low|` is below 2^51.
+    /// Factors are below 2^52, products below 2^103, and `a * b = 2^51 high + low`, where `|low|` is below 2^51. Equal products are split
+    /// alike.
     Signed51,
 }
 
@@ -49,6 +50,7 @@ pub trait EachPart {
 }
 
 /// Operations on vectors of eight unsigned integers of 64 bits, of which the low 52 are multiplied: for arithmetic in prime fields.
+/// Lanes that are not [whole](FieldLanes::IS_WHOLE) read, hold and write one half of each vector.
 ///
 /// As in [`crate::Lanes`] there is no comparison that yields a `bool`, and no index taken from a lane. Kernels keep sums below 2^64
 /// and differences from going below zero; on hardware both wrap.
@@ -90,9 +92,9 @@ pub trait FieldLanes: Copy + Send + Sync + Sealed + 'static {
     fn times<const FACTOR: u64>(self, a: Self::Limbs) -> Self::Limbs;
     /// `sum + a * b`, for `a` and `b` below 2^26.
     fn mul_add_small(self, sum: Self::Limbs, a: Self::Limbs, b: Self::Limbs) -> Self::Limbs;
-    /// `sum` and the low half of `a * b`, for factors of [`FieldLanes::SPLIT`].
+    /// `sum` and the low half of `a * b`, split as [`FieldLanes::SPLIT`] says. The result must not be negative either.
     fn mul_add_low(self, sum: Self::Limbs, a: Self::Limbs, b: Self::Limbs) -> Self::Limbs;
-    /// `sum` and the high half of `a * b`, for factors of [`FieldLanes::SPLIT`].
+    /// `sum` and the high half of `a * b`, split as [`FieldLanes::SPLIT`] says.
     fn mul_add_high(self, sum: Self::Limbs, a: Self::Limbs, b: Self::Limbs) -> Self::Limbs;
 
     /// The sums of `low` and the low halves, and of `high` and the high halves, of each `a` times the `b` in the same place.

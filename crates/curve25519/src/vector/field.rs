@@ -1,8 +1,10 @@
 //! Integers modulo p = 2^255 - 19 in lanes: five limbs of 51 bits.
 //!
-//! A vector of elements is *reduced* if its limbs are below 2^51 + 2^17, and *wide* if they are below 2^61. Factors are reduced, or
-//! have limbs below 2^52 otherwise; products are wide. The sum of two wide vectors may be carried, and so may a wide vector, or a
-//! sum of two, less a wide one; what is carried is reduced.
+//! A vector of elements is *reduced* if its limbs are below 2^51 + 2^17, and *wide* if they are below 2^61. Factors are reduced; products
+//! are wide. The sum of two wide vectors may be carried, and so may a wide vector, or a sum of two, less a wide one; what is
+//! carried is reduced.
+//!
+//! High halves of products count once or twice as much as low ones one place higher, and low ones may be negative ([`Split`]).
 
 use lanes::{FIELD_LANES, FieldLanes, Split};
 
@@ -111,7 +113,7 @@ pub(super) fn sub<L: FieldLanes>(lanes: L, a: Elements<L>, b: Elements<L>) -> El
     v
 }
 
-/// `-b`, a factor, for `b` with limbs below 2^51 that stand for less than p.
+/// `-b`, for `b` with limbs up to those of p.
 #[inline(always)]
 pub(super) fn negate_canonical<L: FieldLanes>(lanes: L, b: Elements<L>) -> Elements<L> {
     let mut v = splat(lanes, P);

@@ -19,6 +19,10 @@ const TABLES_OF_LANE: usize = TABLES / FIELD_LANES;
 const BYTE: usize = 8;
 const DIGIT: usize = 4;
 
+/// How lanes come together: from half to half, where these reach each other, and within them.
+const EXCHANGES: [[u64; FIELD_LANES]; 3] =
+    [[4, 5, 6, 7, 0, 1, 2, 3], [2, 3, 0, 1, 6, 7, 4, 5], [1, 0, 3, 2, 5, 4, 7, 6]];
+
 /// Recoded scalars, word by word: those of eight scalars in eight lanes.
 type Digits<L> = [[<L as FieldLanes>::Limb; FIELD_LANES]; SCALAR_WORDS];
 
@@ -74,10 +78,7 @@ impl<L: FieldLanes> Kernel<L> for One<'_, L> {
                 sum = sixteenfold(lanes, sum);
             }
         }
-        if L::IS_WHOLE {
-            sum = sum.add(lanes, sum.permuted(lanes, &[4, 5, 6, 7, 0, 1, 2, 3]));
-        }
-        for order in &[[2, 3, 0, 1, 6, 7, 4, 5], [1, 0, 3, 2, 5, 4, 7, 6]] {
+        for order in &EXCHANGES[usize::from(!L::IS_WHOLE)..] {
             sum = sum.add(lanes, sum.permuted(lanes, order));
         }
         sum.store(lanes, self.to);

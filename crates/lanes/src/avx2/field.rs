@@ -1,3 +1,12 @@
+//! Products of integers by fused multiplications of doubles.
+//!
+//! A sum with 2^103 has its last bit at 2^51, so `h = a * b + 2^103`, rounded, has the high half of the product in its bits. Taken from
+//! the product, it leaves a number below 2^51 of either sign, which `a * b + (2^103 + 3 * 2^51 - h)` holds with its last bit at 1. Both are
+//! exact: whatever the direction of rounding, high and low half add up to the product.
+//!
+//! Such instructions take a time of their own for numbers below the normal ones. There are none here: whatever is added or
+//! multiplied is an integer, zero included, and zero times anything is added to 2^103.
+
 use core::arch::x86_64::*;
 
 use super::Avx2;
@@ -7,7 +16,7 @@ use crate::{EachPart, FieldLanes, FieldParts, Kernel, Lanes, sealed::Sealed};
 /// Limbs in a register.
 const LANES: usize = FIELD_LANES / 2;
 
-/// One half of eight lanes: from lane number `FIRST` on.
+/// One half of eight field lanes: those from number `FIRST` on.
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2Half<const FIRST: usize>(Avx2);
 
@@ -55,6 +64,8 @@ fn write(to: &mut [u64; FIELD_LANES], at: usize, v: __m256i) {
 
 /// Adds the halves of a product with the bits of their constants. Compilers would make all products of a formula before they add the
 /// first two, and have no registers for them: here they are made as they come.
+///
+/// Within the boundary of `run`, and no other one: registers of 256 bits can be named only where the compiler sees that they exist.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn mul_add(mut low: __m256i, mut high: __m256i, a: __m256d, b: __m256d) -> (__m256i, __m256i) {
@@ -200,9 +211,7 @@ fn words_of(order: &[u64; LANES]) -> __m256i {
 #[inline(always)]
 fn half<const FIRST: usize>(order: &[u64; FIELD_LANES]) -> [u64; LANES] {
     let mut half = [0; LANES];
-    for i in 0..LANES {
-        half[i] = order[FIRST + i];
-    }
+    half.copy_from_slice(&order[FIRST..FIRST + LANES]);
     half
 }
 

@@ -42,7 +42,7 @@ pub trait Residue: Copy + Default + fmt::Debug + Eq + Hash + Send + Sync + 'stat
 /// are the same with a probability of at most d divided by the prime.
 ///
 /// What is above some bits of an integer, or in the high half of a product, is no polynomial: it is a further variable unless the
-/// range leaves one number only, and what is below is the rest. Both are right whatever the number is. That equal integers give
+/// range leaves one number only, and what is below is the rest. Both are right whatever the number is, and so however it was rounded. That equal integers give
 /// equal variables is known by their values: limbs and products that are the same modulo the prime are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Symbol<F> {
