@@ -78,8 +78,15 @@ impl<L: FieldLanes> Kernel<L> for One<'_, L> {
                 sum = sixteenfold(lanes, sum);
             }
         }
-        for order in &EXCHANGES[usize::from(!L::IS_WHOLE)..] {
-            sum = sum.add(lanes, sum.permuted(lanes, order));
+        // A loop over both kinds of orders would leave the compiler without their values, which permutations on AVX2 are made of.
+        if L::IS_WHOLE {
+            for order in &EXCHANGES {
+                sum = sum.add(lanes, sum.permuted(lanes, order));
+            }
+        } else {
+            for order in &[EXCHANGES[1], EXCHANGES[2]] {
+                sum = sum.add(lanes, sum.permuted(lanes, order));
+            }
         }
         sum.store(lanes, self.to);
     }
