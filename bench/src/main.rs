@@ -206,7 +206,7 @@ fn enter_ours<P: ParameterSet>(contest: &mut Contest<'_>, ours: Ours<P>) {
 fn x25519(openssls: &[OpenSsl]) -> Contest<'static> {
     let mut contest = Contest::new(exchange::NAME);
     let (peer, _) = exchange::Dalek.key_pair();
-    for backend in curves() {
+    for backend in Backend::available() {
         enter_our_exchange(&mut contest, exchange::Ours(backend), peer);
     }
     contest.enter_exchange(Side::Peer, exchange::Dalek, peer);
@@ -234,7 +234,7 @@ fn enter_our_exchange(contest: &mut Contest<'_>, ours: exchange::Ours, peer: [u8
 
 fn ed25519(openssls: &[OpenSsl]) -> Contest<'static> {
     let mut contest = Contest::new(signature::NAME);
-    for backend in curves() {
+    for backend in Backend::available() {
         contest.enter_signature(Side::Ours, signature::Ours(backend));
     }
     contest.enter_signature(Side::Peer, signature::Dalek);
@@ -245,11 +245,6 @@ fn ed25519(openssls: &[OpenSsl]) -> Contest<'static> {
         contest.enter_signature(Side::Peer, openssl.clone());
     }
     contest
-}
-
-/// Backends whose curve arithmetic differs.
-fn curves() -> impl Iterator<Item = Backend> {
-    ["portable", "avx512"].into_iter().filter_map(|name| Backend::named(name).ok())
 }
 
 fn ml_kem_768(openssls: &[OpenSsl], skipped: &mut Vec<String>) -> Contest<'static> {

@@ -102,13 +102,8 @@ fn ml_kem() {
     }
 }
 
-/// Ours on each backend that has curve arithmetic of its own.
-fn curves() -> impl Iterator<Item = Backend> {
-    ["portable", "avx512"].into_iter().filter_map(|name| Backend::named(name).ok())
-}
-
 fn x25519_exchanges<P: X25519>(peer: &P) {
-    for ours in curves().map(exchange::Ours) {
+    for ours in Backend::available().map(exchange::Ours) {
         let pairs = ours.key_pairs(EXCHANGES);
         let (publics, secrets): (Vec<_>, Vec<_>) =
             (0..pairs.len()).map(|_| peer.key_pair()).unzip();
@@ -135,7 +130,7 @@ fn x25519() {
 }
 
 fn ed25519_signatures<P: Ed25519>(peer: &P) {
-    for ours in curves().map(signature::Ours) {
+    for ours in Backend::available().map(signature::Ours) {
         for i in 0..EXCHANGES {
             let mut seed = [0; signature::KEY_BYTES];
             generator::fill(&mut seed).unwrap();

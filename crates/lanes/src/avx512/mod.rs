@@ -29,6 +29,7 @@ impl Avx512 {
     /// The token, if this processor has what it stands for.
     pub fn detect() -> Option<Self> {
         (is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("fma")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
