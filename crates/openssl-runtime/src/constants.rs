@@ -26,6 +26,8 @@ constants! {
         OPENSSL_INIT_NO_LOAD_CONFIG: u64 = 0x80;
         OPENSSL_INIT_NO_ATEXIT: u64 = 0x0008_0000;
 
+        ERR_TXT_STRING: c_int = 2;
+
         OSSL_PARAM_INTEGER: c_uint = 1;
         OSSL_PARAM_UNSIGNED_INTEGER: c_uint = 2;
         OSSL_PARAM_UTF8_STRING: c_uint = 4;

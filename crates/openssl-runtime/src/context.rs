@@ -6,6 +6,7 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use crate::absent;
 use crate::error::{Error, Failure};
 use crate::library::{Libraries, c_path, c_text};
 use crate::provider::Provider;
@@ -102,6 +103,9 @@ impl LibraryContext {
     /// A provider the file activates and that does not load is *not* an error to OpenSSL, which forgets what was
     /// wrong with it; this is how applications come to run without one. Compare with
     /// [`LibraryContext::active_providers`], and hear the reason from [`LibraryContext::load_provider`].
+    ///
+    /// In OpenSSL 1.1.1 all of it is the process's, and it is where ENGINEs are loaded and given control commands; what goes
+    /// wrong with them is an error.
     ///
     /// # Errors
     ///
@@ -218,6 +222,7 @@ impl LibraryContext {
     pub(crate) fn enter(&self) -> &Symbols {
         thread_use::note(&self.handle.0);
         let symbols = self.libraries().symbols();
+        absent::take();
         // SAFETY: no arguments; concerns the calling thread only.
         unsafe { (symbols.ERR_clear_error)() };
         symbols

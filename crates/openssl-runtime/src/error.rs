@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_ulong};
 use std::path::PathBuf;
 use std::{fmt, io, ptr};
 
+use crate::absent;
 use crate::connection::Summary;
 use crate::symbols::Symbols;
 
@@ -20,14 +21,14 @@ pub enum Error {
         /// What the dynamic loader said.
         reason: String,
     },
-    /// The library is older than OpenSSL 3.0, or not OpenSSL's.
+    /// The library is older than OpenSSL 1.1.1, or not OpenSSL's.
     Unsupported {
         /// The file that was loaded.
         path: PathBuf,
         /// What it is, as far as it tells.
         found: String,
     },
-    /// The library lacks a function that every OpenSSL from 3.0 on has.
+    /// The library lacks a function that every OpenSSL of its version has.
     MissingSymbol {
         /// The libcrypto that was loaded.
         path: PathBuf,
@@ -64,7 +65,11 @@ impl fmt::Display for Error {
             ),
             Self::Load { path, reason } => write!(f, "cannot load {}: {reason}", path.display()),
             Self::Unsupported { path, found } => {
-                write!(f, "{} is {found}; OpenSSL 3.0 or later is needed", path.display())
+                write!(
+                    f,
+                    "{} is {found}; OpenSSL 3.0 or later is needed, or 1.1.1 for clients with ENGINEs",
+                    path.display()
+                )
             }
             Self::MissingSymbol { path, symbol } => {
                 write!(f, "{} or its libssl has no function {symbol}", path.display())
@@ -126,7 +131,13 @@ pub struct Failure {
 impl Failure {
     /// Drains the thread's error queue; to be called right after the failing call.
     pub(crate) fn drain(symbols: &Symbols, operation: impl Into<String>) -> Self {
-        let mut queue = Vec::new();
+        let mut queue = Vec::from_iter(absent::take().map(|function| QueueEntry {
+            code: 0,
+            library: None,
+            reason: Some(format!("this OpenSSL has no function {function}")),
+            function: Some(function.into()),
+            data: None,
+        }));
         while let Some(entry) = QueueEntry::pop(symbols) {
             queue.push(entry);
         }

@@ -1,5 +1,5 @@
 //! The stock libssl and libcrypto, OpenSSL 3.0 to 4.x, found and loaded when the program runs, behind a safe
-//! interface.
+//! interface. For clients and servers with ENGINEs there is OpenSSL 1.1.1, too: [`Libraries::is_legacy`].
 //!
 //! Nothing is linked when the program is built: no headers, no generated bindings. [`Libraries`] finds the system's
 //! OpenSSL or opens another one; a [`LibraryContext`] holds providers and configuration; [`Key`] is whatever key
@@ -28,6 +28,7 @@
 
 #![cfg(unix)]
 
+mod absent;
 mod alert;
 mod algorithm;
 mod bio;
@@ -41,6 +42,7 @@ mod inside;
 mod key;
 mod key_encoding;
 mod key_operation;
+mod legacy;
 mod library;
 mod observer;
 mod owned;

@@ -12,10 +12,13 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::constants::*;
 use crate::error::{Error, Failure, text};
+use crate::legacy;
 use crate::symbols::Symbols;
 
 /// The sonames' suffixes this crate knows the interface of, in the order they are tried.
 const SONAME_VERSIONS: [&str; 2] = ["3", "4"];
+/// The one that somebody has to ask for.
+const LEGACY_SONAME_VERSION: &str = "1.1";
 
 /// One OpenSSL, loaded into this process; clones share it.
 ///
@@ -44,7 +47,7 @@ struct Inner {
 /// A version of OpenSSL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// The first number: 3 or 4.
+    /// The first number: 3 or 4, or 1 of OpenSSL 1.1.1.
     pub major: u32,
     /// The second number.
     pub minor: u32,
@@ -89,14 +92,15 @@ impl Libraries {
         Err(Error::NotFound(tried))
     }
 
-    /// Loads the OpenSSL in a directory, such as the `lib` of an installation.
+    /// Loads the OpenSSL in a directory, such as the `lib` of an installation: 3.0 or later, else 1.1.1.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] when the directory has no pair of libraries, and the errors of [`Libraries::open`].
     pub fn open_directory(directory: impl AsRef<Path>) -> Result<Self, Error> {
         let directory = absolute(directory.as_ref())?;
-        let names = SONAME_VERSIONS.map(|version| file_names(&directory, version));
+        let versions = SONAME_VERSIONS.iter().chain([&LEGACY_SONAME_VERSION]);
+        let names: Vec<_> = versions.map(|version| file_names(&directory, version)).collect();
         match names.iter().find(|(libcrypto, _)| libcrypto.exists()) {
             Some((libcrypto, libssl)) => Self::open_named(libcrypto, libssl),
             None => {
@@ -111,9 +115,11 @@ impl Libraries {
     /// Loads exactly these two files. Loading runs their initialisers: the caller trusts them as it trusts a program
     /// it starts.
     ///
+    /// They may be of OpenSSL 1.1.1: see [`Libraries::is_legacy`].
+    ///
     /// # Errors
     ///
-    /// [`Error::Load`] when a file cannot be loaded, [`Error::Unsupported`] when it is older than 3.0 or not
+    /// [`Error::Load`] when a file cannot be loaded, [`Error::Unsupported`] when it is older than 1.1.1 or not
     /// OpenSSL, [`Error::MixedLibraries`] when the process holds another libcrypto of the same soname.
     pub fn open(libcrypto: impl AsRef<Path>, libssl: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_named(&absolute(libcrypto.as_ref())?, &absolute(libssl.as_ref())?)
@@ -124,7 +130,7 @@ impl Libraries {
         let version_address = address(&libcrypto, "OpenSSL_version_num");
         let libcrypto_path =
             version_address.and_then(containing_file).unwrap_or_else(|| libcrypto_name.into());
-        refuse_old(&libcrypto, &libcrypto_path)?;
+        let is_legacy = is_legacy(&libcrypto, &libcrypto_path)?;
 
         let mixed = |bound_address: Option<*const c_void>| {
             let bound = bound_address.and_then(containing_file).unwrap_or_default();
@@ -141,12 +147,17 @@ impl Libraries {
         if bound_address != version_address {
             return mixed(bound_address);
         }
-        let libssl_path = address(&libssl, "SSL_CTX_new_ex")
+        let libssl_path = address(&libssl, "SSL_CTX_new")
             .and_then(containing_file)
             .unwrap_or_else(|| libssl_name.into());
-        // SAFETY: both come from OpenSSL 3.0 or later, as just checked, and are never closed.
-        let symbols = unsafe { Symbols::load(&libcrypto, &libssl) }
-            .map_err(|symbol| Error::MissingSymbol { path: libcrypto_path.clone(), symbol })?;
+        let missing = |symbol| Error::MissingSymbol { path: libcrypto_path.clone(), symbol };
+        // SAFETY: both come from OpenSSL 1.1.1 or 3.0 or later, as just checked, and are never closed.
+        let mut symbols =
+            unsafe { Symbols::load(&libcrypto, &libssl, is_legacy) }.map_err(missing)?;
+        if is_legacy {
+            // SAFETY: both come from OpenSSL 1.1.1 and are never closed.
+            unsafe { legacy::complete(&mut symbols, &libcrypto, &libssl) }.map_err(missing)?;
+        }
 
         // SAFETY: initialisation is thread-safe, may be repeated, and takes null for "no settings".
         let ready = unsafe {
@@ -173,6 +184,19 @@ impl Libraries {
     /// The loaded library's version.
     pub fn version(&self) -> Version {
         self.inner.version
+    }
+
+    /// Whether it is OpenSSL 1.1.1, whose ENGINEs are the whole process's.
+    ///
+    /// It has no library contexts and no providers: every [`LibraryContext`] of it is the process,
+    /// [`LibraryContext::load_config`] configures that, and there are clients and servers that take what it holds. Whatever
+    /// else takes a provider fails with an error that names the function that 1.1.1 does not have; lists of what providers
+    /// offer are empty.
+    ///
+    /// [`LibraryContext`]: crate::LibraryContext
+    /// [`LibraryContext::load_config`]: crate::LibraryContext::load_config
+    pub fn is_legacy(&self) -> bool {
+        self.inner.version.major < OLDEST_MAJOR
     }
 
     /// The version as OpenSSL prints it, with its date: "OpenSSL 3.0.2 15 Mar 2022".
@@ -287,7 +311,13 @@ fn containing_file(address: *const c_void) -> Option<PathBuf> {
     Some(OsStr::from_bytes(name.to_bytes()).into())
 }
 
-fn refuse_old(libcrypto: &Library, path: &Path) -> Result<(), Error> {
+/// The first number of the oldest release with providers.
+const OLDEST_MAJOR: u32 = 3;
+/// The first of 1.1.1, as its number has it; 1.1.0 has no TLS 1.3.
+const OLDEST_LEGACY: c_ulong = 0x1010_1000;
+
+/// Whether it is OpenSSL 1.1.1, and not 3.0 or later.
+fn is_legacy(libcrypto: &Library, path: &Path) -> Result<bool, Error> {
     // SAFETY: every libcrypto since 1.1.0 has these two functions with these types.
     let functions = unsafe {
         (
@@ -302,13 +332,13 @@ fn refuse_old(libcrypto: &Library, path: &Path) -> Result<(), Error> {
         });
     };
     // SAFETY: takes nothing and returns a constant.
-    let major = unsafe { number() } >> 28;
-    if major < 3 {
+    let number = unsafe { number() };
+    if number < OLDEST_LEGACY {
         // SAFETY: returns a constant string for every argument.
         let found = unsafe { text(version(OPENSSL_VERSION)) }.unwrap_or_default();
         return Err(Error::Unsupported { path: path.into(), found });
     }
-    Ok(())
+    Ok(number >> 28 < OLDEST_MAJOR.into())
 }
 
 /// A path as OpenSSL takes it.

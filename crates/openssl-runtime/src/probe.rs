@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::alert;
 use crate::constants::{NAMES, NUMBERS};
+use crate::legacy;
 use crate::symbols::SIGNATURES;
 use crate::types::OSSL_PARAM;
 
@@ -49,13 +50,10 @@ typedef void (*MessageCallback)(int, int, int, void *, size_t, SSL *, void *);
 
 #[test]
 fn constants_and_signatures_are_those_of_the_headers() {
-    let directory = tempfile::tempdir().unwrap();
-    let compile = |source: &str| {
-        let file = directory.path().join("probe.c");
-        std::fs::write(&file, source).unwrap();
-        Command::new("cc").args(["-std=gnu11", "-fsyntax-only"]).arg(&file).output()
-    };
-    match compile("#include <openssl/ssl.h>\n#if OPENSSL_VERSION_MAJOR < 3\n#error old\n#endif\n") {
+    match compile(
+        &[],
+        "#include <openssl/ssl.h>\n#if OPENSSL_VERSION_MAJOR < 3\n#error old\n#endif\n",
+    ) {
         Ok(output) if output.status.success() => {}
         _ => {
             return artifacts::skipped(
@@ -63,8 +61,56 @@ fn constants_and_signatures_are_those_of_the_headers() {
             );
         }
     }
-    let output = compile(&source()).unwrap();
+    let output = compile(&[], &source()).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What OpenSSL 1.1.1 has of both tables.
+#[test]
+fn signatures_are_those_of_the_headers_of_1_1_1() {
+    let Some(prefix) = [true, false].into_iter().find_map(artifacts::legacy_openssl) else {
+        return artifacts::skipped("no OpenSSL 1.1.1 (legacy/openssl-1.1.1/build)");
+    };
+    let headers = prefix.join("include");
+    let declared: String = std::fs::read_dir(headers.join("openssl"))
+        .unwrap()
+        .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    let is_declared = |name: &str| {
+        declared.match_indices(name).any(|(place, _)| {
+            let (before, after) = (&declared[..place], &declared[place + name.len()..]);
+            before.ends_with([' ', '*', '(']) && after.starts_with(['(', ')'])
+        })
+    };
+    let mut source: String = PRELUDE
+        .lines()
+        .filter(|line| {
+            let mut later =
+                ["core_", "/decoder", "/encoder", "/provider", "OSSL_", "EVP_KE", "EVP_SIG"].iter();
+            !later.any(|mark| line.contains(mark))
+        })
+        .map(|line| format!("{line}\n"))
+        .collect();
+    source += "#include <openssl/conf.h>\n#include <openssl/engine.h>\n";
+    let mut common = 0;
+    for signature @ (name, ..) in SIGNATURES {
+        if is_declared(name) {
+            writeln!(source, "{}", assertion(signature)).unwrap();
+            common += 1;
+        }
+    }
+    assert!(common > 60, "{common} of {}", SIGNATURES.len());
+    legacy::SIGNATURES.iter().for_each(|one| writeln!(source, "{}", assertion(one)).unwrap());
+    let folder = headers.to_str().unwrap();
+    let output = compile(&["-isystem", folder], &source).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn compile(options: &[&str], source: &str) -> std::io::Result<std::process::Output> {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("probe.c");
+    std::fs::write(&file, source).unwrap();
+    Command::new("cc").args(["-std=gnu11", "-fsyntax-only"]).args(options).arg(&file).output()
 }
 
 fn source() -> String {
@@ -96,17 +142,18 @@ fn source() -> String {
         let prefix = if *number == 0 { "SSL3_AD" } else { "SSL_AD" };
         writeln!(source, "_Static_assert({prefix}_{name} == {number}, \"{name}\");").unwrap();
     }
-    for (name, arguments, result) in SIGNATURES {
-        let arguments: Vec<_> = arguments.iter().map(|argument| c_type(argument)).collect();
-        let arguments = if arguments.is_empty() { "void".into() } else { arguments.join(", ") };
-        let result = if result.is_empty() { "void".into() } else { c_type(result) };
-        writeln!(
-            source,
-            "_Static_assert(__builtin_types_compatible_p(__typeof__({name}), {result}({arguments})), \"{name}\");"
-        )
-        .unwrap();
-    }
+    SIGNATURES.iter().for_each(|one| writeln!(source, "{}", assertion(one)).unwrap());
     source
+}
+
+/// That a function has this name, these arguments and this result.
+fn assertion((name, arguments, result): &(&str, &[&str], &str)) -> String {
+    let arguments: Vec<_> = arguments.iter().map(|argument| c_type(argument)).collect();
+    let arguments = if arguments.is_empty() { "void".into() } else { arguments.join(", ") };
+    let result = if result.is_empty() { "void".into() } else { c_type(result) };
+    format!(
+        "_Static_assert(__builtin_types_compatible_p(__typeof__({name}), {result}({arguments})), \"{name}\");"
+    )
 }
 
 /// A Rust type of the symbol table as C.

@@ -1,10 +1,12 @@
 //! The one table of the functions this crate calls, resolved once when the libraries are opened. All of them exist
-//! from OpenSSL 3.0 to 4.x; the probe in the tests compares every signature with the installed headers.
+//! from OpenSSL 3.0 to 4.x, and what OpenSSL 1.1.1 has of them is the same there; the probe in the tests compares every
+//! signature with the installed headers.
 
 use std::ffi::{c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 
 use libloading::os::unix::Library;
 
+use crate::absent::{Nothing, note};
 use crate::types::*;
 
 /// Defines the table, its loader and, for the probe, the list of all signatures.
@@ -21,21 +23,38 @@ macro_rules! symbol_table {
         }
 
         impl Symbols {
-            /// Looks every function up; the error is the name of the first one that is absent.
+            /// Looks every function up; the error is the name of the first one that is absent. Where some `may_lack`, a
+            /// function that fails and notes its name takes the place of each of them.
             ///
             /// # Safety
             ///
-            /// `libcrypto` and `libssl` are OpenSSL's, 3.0 or later, and stay loaded as long as the table is used.
-            pub(crate) unsafe fn load(libcrypto: &Library, libssl: &Library) -> Result<Self, &'static str> {
+            /// `libcrypto` and `libssl` are OpenSSL's, 1.1.1 or later, and stay loaded as long as the table is used.
+            pub(crate) unsafe fn load(libcrypto: &Library, libssl: &Library, may_lack: bool) -> Result<Self, &'static str> {
                 let libraries = Loaded { libcrypto, libssl };
                 Ok(Self {
                     $($(
                         // SAFETY: the caller vouches for the library; the type is its header's, which the probe checks.
-                        $name: *unsafe { libraries.$library.get(stringify!($name).as_bytes()) }
-                            .map_err(|_| stringify!($name))?,
+                        $name: match unsafe { libraries.$library.get(stringify!($name).as_bytes()) } {
+                            Ok(function) => *function,
+                            Err(_) if may_lack => lacking::$name,
+                            Err(_) => return Err(stringify!($name)),
+                        },
                     )*)*
                 })
             }
+        }
+
+        /// Functions that fail because the library has none of that name.
+        #[allow(non_snake_case)]
+        mod lacking {
+            use super::*;
+
+            $($(
+                pub(super) unsafe extern "C" fn $name($(_: $argument),*) $(-> $result)? {
+                    note(stringify!($name));
+                    Nothing::NOTHING
+                }
+            )*)*
         }
 
         /// Name, argument types and result type of every function, as written above.
