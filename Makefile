@@ -26,9 +26,9 @@ demo-browser:
 	@tools/prerequisites browser
 	@$(CARGO) run --quiet --release --package xtask -- demo-browser
 
-# OpenSSL 1.1.1 as in the paper: legacy/README.md.
+# OpenSSL 1.1.1 as in the paper: legacy/README.md. FULL=1 for the paper's size: hours.
 demo-1.1.1:
-	@tools/demo-1.1.1
+	@tools/demo-1.1.1 $(if $(FULL),--full)
 
 # Patched OpenSSL 1.1.1 and engntru.so.
 legacy:

@@ -4,7 +4,8 @@ pub(crate) mod contest;
 mod report;
 mod self_check;
 
-use std::path::PathBuf;
+use std::env;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -121,6 +122,8 @@ struct ClientArguments {
     #[arg(long, value_name = "NAME")]
     server_name: Option<String>,
     /// The OpenSSL to use: the folder of its libraries, or its libssl [default: the system's]
+    ///
+    /// OpenSSL 1.1.1 takes ENGINEs instead of the module: those of the configuration file that OPENSSL_CONF names.
     #[arg(long, value_name = "PATH")]
     libssl: Option<PathBuf>,
     /// The module, if it is not beside this program
@@ -258,6 +261,16 @@ impl ClientArguments {
     /// OpenSSL with our module. Without the module there are still OpenSSL's groups, so that is no error unless somebody named it.
     fn load(&self) -> Result<Client, Failure> {
         let libraries = libraries(self.libssl.as_deref())?;
+        if libraries.is_legacy() {
+            if let Some(module) = &self.module {
+                return Err(Failure::new(format!(
+                    "{}: OpenSSL 1.1.1 takes no modules; it takes the ENGINEs of the file that OPENSSL_CONF names",
+                    module.display()
+                )));
+            }
+            let file = env::var_os("OPENSSL_CONF").filter(|file| !file.is_empty());
+            return Client::legacy(&libraries, file.as_deref().map(Path::new));
+        }
         let module = match module::find(self.module.as_deref(), &libraries) {
             Ok(module) => Some(module),
             Err(failure) if self.module.is_some() => return Err(failure),

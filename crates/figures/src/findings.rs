@@ -4,17 +4,50 @@ use timer::results::{Run, Series, What, quantile};
 
 use crate::words::canonical;
 
-/// Whether sntrup761 and sntrup857 make more connections per second than OpenSSL's X25519 and P-256 (OpenSSLNTRU, figure 5).
+/// Series that are to be faster than others, pair by pair.
 pub(crate) struct Order<'a> {
     pub(crate) holds: bool,
-    /// Pairs of a lattice and a curve, each with how much faster the lattice is, by the median of rounds: 0.05 is 5 % more.
+    /// Pairs of one that is to be faster and another, each with how much faster the first is, by the median of rounds: 0.05 is 5 % more.
     pub(crate) pairs: Vec<(&'a Series, &'a Series, f64)>,
     /// Whether in each pair no more than a quarter of the slower one's samples reaches a quarter of the faster one's.
     pub(crate) apart: bool,
 }
 
+/// A claim of OpenSSLNTRU's artifact about handshakes (appendix F.5.2), and what a run says of it.
+pub struct Claim {
+    /// What is claimed.
+    pub text: &'static str,
+    /// Whether it holds; `None` if the run has nothing to compare.
+    pub holds: Option<bool>,
+    /// How much more connections per second each has than what it is compared with: `sntrup761 +5.3 % against X25519`.
+    pub pairs: Vec<String>,
+    /// Whether quartiles are apart, else some of it is noise.
+    pub apart: bool,
+}
+
+impl Claim {
+    fn new(text: &'static str, order: Option<&Order<'_>>) -> Self {
+        Claim {
+            text,
+            holds: order.map(|order| order.holds),
+            pairs: order.map_or_else(Vec::new, Order::words),
+            apart: order.is_some_and(|order| order.apart),
+        }
+    }
+}
+
+/// Both claims of the artifact, in its order.
+pub fn claims(run: &Run) -> [Claim; 2] {
+    [
+        Claim::new("keys in batches are faster than the reference code", reference(run).as_ref()),
+        Claim::new("sntrup is faster than OpenSSL's X25519 and P-256", order(run).as_ref()),
+    ]
+}
+
 const LATTICES: [&str; 2] = ["sntrup761", "sntrup857"];
 const CURVES: [&str; 2] = ["x25519", "p-256"];
+/// After the `@` of a label: computed by a reference implementation.
+const REFERENCE: &str = "reference";
 
 /// A median of connections per second.
 pub(crate) fn rate(series: &Series) -> Option<f64> {
@@ -25,7 +58,7 @@ pub(crate) fn rate(series: &Series) -> Option<f64> {
 pub(crate) fn against_x25519(run: &Run, series: &Series) -> Option<f64> {
     let same = |other: &&Series| {
         canonical(&other.group) == CURVES[0]
-            && !other.is_faster()
+            && other.variant().is_none()
             && other.requests == series.requests
             && other.certificate == series.certificate
     };
@@ -33,32 +66,61 @@ pub(crate) fn against_x25519(run: &Run, series: &Series) -> Option<f64> {
     if std::ptr::eq(base, series) { None } else { Some(series.ratio_to(base)? - 1.0) }
 }
 
-/// `None` if the run is about something else, or one of both kinds is missing.
+/// Whether sntrup761 and sntrup857 make more connections per second than OpenSSL's X25519 and P-256 (OpenSSLNTRU, figure 5); `None` if the
+/// run is about something else, or one of both kinds is missing.
 pub(crate) fn order(run: &Run) -> Option<Order<'_>> {
+    let own = |series: &Series| series.variant().is_none();
+    compared(
+        run,
+        |series| own(series) && is(&LATTICES, series),
+        |series| own(series) && is(&CURVES, series),
+    )
+}
+
+/// Whether a lattice makes more connections per second than by its reference implementation.
+pub(crate) fn reference(run: &Run) -> Option<Order<'_>> {
+    compared(
+        run,
+        |series| series.variant().is_none() && is(&LATTICES[..1], series),
+        |series| series.variant() == Some(REFERENCE) && is(&LATTICES[..1], series),
+    )
+}
+
+fn is(names: &[&str], series: &Series) -> bool {
+    names.contains(&&*canonical(&series.group))
+}
+
+fn compared(
+    run: &Run,
+    first: impl Fn(&Series) -> bool,
+    second: impl Fn(&Series) -> bool,
+) -> Option<Order<'_>> {
     if run.what != What::Tls {
         return None;
     }
-    let of = |names: [&str; 2]| -> Vec<&Series> {
-        let wanted = |series: &&Series| {
-            names.contains(&&*canonical(&series.group))
-                && !series.is_faster()
-                && rate(series).is_some()
-        };
-        run.series.iter().filter(wanted).collect()
-    };
-    let (lattices, curves) = (of(LATTICES), of(CURVES));
+    let measured = || run.series.iter().filter(|series| rate(series).is_some());
     let mut pairs = Vec::new();
     let mut apart = true;
-    for lattice in lattices {
-        for &curve in &curves {
-            let ratio = lattice.ratio_to(curve)? - 1.0;
-            let (slow, fast) = if ratio > 0.0 { (curve, lattice) } else { (lattice, curve) };
+    for one in measured().filter(|series| first(series)) {
+        for other in measured().filter(|series| second(series)) {
+            let ratio = one.ratio_to(other)? - 1.0;
+            let (slow, fast) = if ratio > 0.0 { (other, one) } else { (one, other) };
             apart &= quantile(&slow.rates(), 0.75)? < quantile(&fast.rates(), 0.25)?;
-            pairs.push((lattice, curve, ratio));
+            pairs.push((one, other, ratio));
         }
     }
     let holds = pairs.iter().all(|(.., ratio)| *ratio > 0.0);
     (!pairs.is_empty()).then_some(Order { holds, pairs, apart })
+}
+
+impl Order<'_> {
+    /// Each pair: `sntrup761 +5.3 % against X25519`.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let pair = |(one, other, ratio): &(&Series, &Series, f64)| {
+            format!("{} {} against {}", one.label, signed(*ratio), other.label)
+        };
+        self.pairs.iter().map(pair).collect()
+    }
 }
 
 /// More or less, in percent: `+5.3 %`.

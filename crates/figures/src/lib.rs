@@ -18,6 +18,7 @@ mod style;
 mod words;
 
 pub use batches::{Batches, Point};
+pub use findings::{Claim, claims};
 pub use png::png;
 pub use recorded::Recorded;
 pub use report::page;

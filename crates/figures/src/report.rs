@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use measure::grouped;
 use timer::results::{Peak, Run, Series, What, quantile};
 
-use crate::findings::{self, signed};
+use crate::findings::{self, Order, signed};
 use crate::published::{self, Source};
 use crate::{Batches, Figure, Recorded, runs, words};
 
@@ -126,6 +126,7 @@ fn of_run(number: usize, file: &str, run: &Run, figures: &[Figure]) -> Markup {
                 p.warning { "Incomplete: the run was ended before everything was measured." }
             }
             (setup(file, run))
+            (reference(run))
             (order(run))
             @for figure in figures { (inline(figure)) }
             @if !plain.is_empty() { (rates(run, &plain)) }
@@ -184,10 +185,6 @@ fn setup(file: &str, run: &Run) -> Markup {
 /// Whether OpenSSLNTRU's figure 5 shows here.
 fn order(run: &Run) -> Markup {
     let Some(order) = findings::order(run) else { return html! {} };
-    let pair = |(lattice, curve, ratio): &(&Series, &Series, f64)| {
-        format!("{} {} against {}", lattice.label, signed(*ratio), curve.label)
-    };
-    let pairs: Vec<_> = order.pairs.iter().map(pair).collect();
     html! {
         p.finding {
             @if order.holds {
@@ -197,10 +194,31 @@ fn order(run: &Run) -> Markup {
                 strong { "Figure 5’s order does not hold in this run: " }
                 "not every sntrup makes more connections per second than each of OpenSSL’s curves"
             }
-            " (medians of rounds: " (pairs.join("; ")) "). "
-            @if order.apart { "The quartiles are apart." } @else { "Quartiles overlap, so some of that is noise." }
+            (pairs(&order))
         }
         @if !order.holds { (why(run)) }
+    }
+}
+
+fn pairs(order: &Order<'_>) -> Markup {
+    html! {
+        " (medians of rounds: " (order.words().join("; ")) "). "
+        @if order.apart { "The quartiles are apart." } @else { "Quartiles overlap, so some of that is noise." }
+    }
+}
+
+/// Whether keys in batches are faster than the reference implementation, where a run has both (OpenSSLNTRU, appendix F.5.2).
+fn reference(run: &Run) -> Markup {
+    let Some(order) = findings::reference(run) else { return html! {} };
+    html! {
+        p.finding {
+            @if order.holds {
+                strong { "Batches are faster than the reference code in this run" }
+            } @else {
+                strong { "Batches are not faster than the reference code in this run" }
+            }
+            (pairs(&order))
+        }
     }
 }
 

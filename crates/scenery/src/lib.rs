@@ -41,7 +41,7 @@ use stage::{children, processor};
 pub use haproxy::before as haproxy_before;
 pub use nginx::start as nginx;
 pub use set::{CertificateFiles, Set};
-pub use stunnel::start as stunnel;
+pub use stunnel::{OwnStunnel, start as stunnel, start_own as own_stunnel};
 pub use unbound::{program as unbound_program, start as unbound};
 
 /// The name that every certificate is for, besides 127.0.0.1.

@@ -1,5 +1,7 @@
 //! What programs tell of themselves.
 
+use std::process::Command;
+
 use crate::{Set, Started};
 
 /// The versions of a program and of its OpenSSL.
@@ -18,17 +20,19 @@ pub(crate) fn ask(
     argument: &str,
     mark: &str,
 ) -> Result<Version, Started> {
-    let mut command = set.stock(program);
-    let Ok(said) = command.arg(argument).output() else {
-        return Err(Started::Absent(format!(
-            "{program}, which is not installed (apt-get install {package})"
-        )));
-    };
+    said_by(set.stock(program).arg(argument), program, mark).ok_or_else(|| {
+        Started::Absent(format!("{program}, which is not installed (apt-get install {package})"))
+    })
+}
+
+/// What this command says; `None` if it cannot be run.
+pub(crate) fn said_by(command: &mut Command, program: &str, mark: &str) -> Option<Version> {
+    let said = command.output().ok()?;
     // Some tell it as an error.
     let text = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
     let version = text.split_once(mark).and_then(|(_, rest)| rest.split_whitespace().next());
     let name = [program, version.unwrap_or_default()].join(" ").trim_end().to_owned();
-    Ok(Version { name, openssl: openssl_in(&text) })
+    Some(Version { name, openssl: openssl_in(&text) })
 }
 
 /// The last version of OpenSSL that a text names: before it comes the one that the program was built with.

@@ -9,10 +9,11 @@ use openssl_runtime::{Libraries, LibraryContext, SslContext};
 const DEFAULT: &str = "?provider=default";
 const FASTKEX: &str = "?provider=fastkex";
 
-/// An OpenSSL with its default provider and modules.
+/// An OpenSSL with its default provider and modules, or OpenSSL 1.1.1 with ENGINEs.
 pub struct Client {
     stock: LibraryContext,
-    faster: LibraryContext,
+    /// OpenSSL 1.1.1 has none.
+    faster: Option<LibraryContext>,
 }
 
 /// Which certificates are accepted.
@@ -52,12 +53,30 @@ impl Client {
         let contexts = context(DEFAULT).and_then(|stock| Ok((stock, context(FASTKEX)?)));
         let (stock, faster) =
             contexts.map_err(|error: openssl_runtime::Error| Failure::new(error))?;
-        Ok(Self { stock, faster })
+        Ok(Self { stock, faster: Some(faster) })
     }
 
-    /// What it is: `OpenSSL 3.0.22`.
+    /// OpenSSL 1.1.1, which takes no modules: what a configuration file says, ENGINEs included, holds for the whole process from now on.
+    ///
+    /// # Errors
+    /// OpenSSL does not take the file, or an ENGINE that it names.
+    pub fn legacy(libraries: &Libraries, configuration: Option<&Path>) -> Result<Self, Failure> {
+        let stock = LibraryContext::new(libraries).map_err(Failure::new)?;
+        if let Some(file) = configuration {
+            stock.load_config(file).map_err(Failure::new)?;
+        }
+        Ok(Self { stock, faster: None })
+    }
+
+    /// What it is: `OpenSSL 3.0.22`, `OpenSSL 1.1.1w`.
     pub fn name(&self) -> String {
-        format!("OpenSSL {}", self.stock.libraries().version())
+        let libraries = self.stock.libraries();
+        if !libraries.is_legacy() {
+            return format!("OpenSSL {}", libraries.version());
+        }
+        // The letter is in the text only.
+        let text = libraries.version_text();
+        text.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
     }
 
     /// Whether libssl has a group.
@@ -77,12 +96,22 @@ impl Client {
         signature_algorithms: Option<&str>,
     ) -> Result<Contestant, Failure> {
         let (groups, is_faster) = taken_apart(label)?;
-        let context = if is_faster { &self.faster } else { &self.stock };
+        let context = match &self.faster {
+            Some(faster) if is_faster => faster,
+            None if is_faster => {
+                return Err(Failure::new(format!(
+                    "groups '{label}': {} has no providers to choose from",
+                    self.name()
+                )));
+            }
+            _ => &self.stock,
+        };
         let client = SslContext::client(context).map_err(Failure::new)?;
         let client = client.groups(groups).map_err(|_| {
             Failure::new(format!(
-                "groups '{groups}': {} with these modules does not know them, or takes no such list",
-                self.name()
+                "groups '{groups}': {} with {} does not know them, or takes no such list",
+                self.name(),
+                if self.faster.is_some() { "these modules" } else { "these ENGINEs" }
             ))
         })?;
         let client = match signature_algorithms {

@@ -211,6 +211,12 @@ impl Series {
         is_faster(&self.label)
     }
 
+    /// Who computes what is offered, where the label says so after an `@` and it is not who does so anyway.
+    pub fn variant(&self) -> Option<&str> {
+        let (_, variant) = self.label.split_once('@')?;
+        (variant != "default").then_some(variant)
+    }
+
     /// Microseconds of all connections, lowest first.
     pub fn microseconds(&self) -> Vec<f64> {
         let all = self.samples.iter().flat_map(|sample| &sample.microseconds);
@@ -340,6 +346,18 @@ mod tests {
             series(vec![sample(10, 2.0), sample(10, 20.0), sample(10, 4.0), sample(1, 1.0)]);
         assert_eq!((own.ratio_to(&other), other.ratio_to(&own)), (Some(2.0), Some(0.5)));
         assert_eq!(own.ratio_to(&series(vec![])), None);
+    }
+
+    #[test]
+    fn labels_say_who_computes() {
+        let of = |label: &str| {
+            let series = Series { label: label.into(), ..series(vec![]) };
+            (series.variant().map(str::to_owned), series.is_faster())
+        };
+        assert_eq!(of("X25519"), (None, false));
+        assert_eq!(of("X25519@default"), (None, false));
+        assert_eq!(of("X25519@fastkex"), (Some("fastkex".into()), true));
+        assert_eq!(of("sntrup761@serial"), (Some("serial".into()), false));
     }
 
     #[test]

@@ -8,8 +8,11 @@ mod certificates;
 mod client;
 mod demo;
 mod groups;
+mod legacy;
+mod prerequisites;
 mod programs;
 mod soak;
+mod source;
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -32,6 +35,8 @@ struct Arguments {
 enum Command {
     Demo(demo::Demo),
     DemoBrowser(browser::DemoBrowser),
+    #[command(name = "demo-1.1.1")]
+    DemoLegacy(legacy::DemoLegacy),
     #[command(hide = true)]
     BrowserPage(browser::page::BrowserPage),
     Soak(soak::Soak),
@@ -51,6 +56,7 @@ fn main() -> ExitCode {
     cli::main("xtask", |arguments: Arguments| match arguments.command {
         Command::Demo(demo) => demo.run(),
         Command::DemoBrowser(demo) => demo.run(),
+        Command::DemoLegacy(demo) => demo.run(),
         Command::BrowserPage(page) => page.run(),
         Command::Soak(soak) => soak.run(),
         Command::Ceiling(ceiling) => ceiling.run(),

@@ -39,6 +39,11 @@ impl Programs {
         self.prepared(stage, Command::new(program))
     }
 
+    /// The `fastkex` command.
+    pub(crate) fn tool(&self, stage: &Stage) -> Command {
+        self.prepared(stage, Command::new(&self.tool))
+    }
+
     /// A program started by `fastkex run`.
     pub(crate) fn run(&self, stage: &Stage, groups: Option<&str>, program: &str) -> Command {
         let mut command = self.prepared(stage, Command::new(&self.tool));

@@ -4,18 +4,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-
 use cli::Failure;
 use stage::Stage;
+
+use crate::source::Source;
 
 /// The release, as Debian 13 has it; it builds on Debian 12.
 pub(crate) const VERSION: &str = "2.80.1";
 /// Debian's copy of the source.
-const ADDRESS: &str =
-    "http://deb.debian.org/debian/pool/main/g/glib-networking/glib-networking_2.80.1.orig.tar.xz";
-/// SHA-256 of it, as in Debian's signed index of sources.
-const SHA_256: &str = "b80e2874157cd55071f1b6710fa0b911d5ac5de106a9ee2a4c9c7bee61782f8e";
+const SOURCE: Source = Source {
+    name: "glib-networking 2.80.1",
+    address: "http://deb.debian.org/debian/pool/main/g/glib-networking/glib-networking_2.80.1.orig.tar.xz",
+    sha_256: "b80e2874157cd55071f1b6710fa0b911d5ac5de106a9ee2a4c9c7bee61782f8e",
+};
 /// The options of its build: nothing but the backend.
 const OPTIONS: [&str; 4] =
     ["-Dopenssl=enabled", "-Dgnutls=disabled", "-Dlibproxy=disabled", "-Dgnome_proxy=disabled"];
@@ -50,19 +51,7 @@ pub(crate) fn provide(stage: &Stage, source: Option<&Path>) -> Result<PathBuf, F
 fn build(stage: &Stage, source: Option<&Path>, folder: &Path) -> Result<(), Failure> {
     const ARCHIVE: &str = "glib-networking.tar.xz";
     eprintln!("building glib-networking {VERSION}'s OpenSSL backend: some seconds");
-    let archive = stage.folder().join(ARCHIVE);
-    match source {
-        Some(file) => drop(fs::copy(file, &archive).map_err(Failure::about(file.display()))?),
-        None => fetch(stage, ARCHIVE)?,
-    }
-    let bytes = fs::read(&archive).map_err(Failure::about(ARCHIVE))?;
-    let found = hexadecimal(&Sha256::digest(&bytes));
-    if found != SHA_256 {
-        let from = source.map_or_else(|| ADDRESS.into(), |file| file.display().to_string());
-        return Err(Failure::new(format!(
-            "{from}: not the source of glib-networking {VERSION}: SHA-256 {found}, expected {SHA_256}"
-        )));
-    }
+    SOURCE.provide(stage, ARCHIVE, source)?;
     let run = |program: &str, arguments: &[&str]| {
         let finished = stage.run_within(PATIENCE, stage.stock(program).args(arguments))?;
         finished.output_of(program)
@@ -79,27 +68,8 @@ fn build(stage: &Stage, source: Option<&Path>, folder: &Path) -> Result<(), Fail
     fs::write(folder.join(STAMP), stamp()).map_err(Failure::about(STAMP))
 }
 
-fn fetch(stage: &Stage, name: &str) -> Result<(), Failure> {
-    let mut curl = stage.stock("curl");
-    curl.args(["--disable", "--silent", "--show-error", "--fail", "--location"]).args([
-        "--max-time",
-        "120",
-        "--output",
-        name,
-        ADDRESS,
-    ]);
-    let fetched = stage.run_within(PATIENCE, &mut curl)?.output_of("curl");
-    fetched.map(drop).map_err(|failure| {
-        Failure::new(format!("{ADDRESS}: {failure}; '--source FILE' takes one from elsewhere"))
-    })
-}
-
 fn stamp() -> String {
-    format!("{SHA_256} {}\n", OPTIONS.join(" "))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{} {}\n", SOURCE.sha_256, OPTIONS.join(" "))
 }
 
 #[cfg(test)]
@@ -116,20 +86,5 @@ mod tests {
         assert!(is_built(folder.path()));
         fs::write(folder.path().join(STAMP), stamp().replace("b80e", "b80f")).unwrap();
         assert!(!is_built(folder.path()));
-    }
-
-    #[test]
-    fn another_source_is_refused() {
-        let (stage, folder) = (Stage::new().unwrap(), tempfile::tempdir().unwrap());
-        let file = folder.path().join("other.tar.xz");
-        fs::write(&file, "abc").unwrap();
-        let target = folder.path().join("backend");
-        let failure = build(&stage, Some(&file), &target).unwrap_err().to_string();
-        // FIPS 180-4's example.
-        assert!(
-            failure.contains("other.tar.xz") && failure.contains("ba7816bf8f01cfea"),
-            "{failure}"
-        );
-        assert!(failure.contains(SHA_256) && !target.exists());
     }
 }

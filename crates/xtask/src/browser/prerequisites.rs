@@ -1,9 +1,10 @@
 //! What must be installed, told in one line if it is not.
 
-use std::env;
 use std::path::Path;
 
 use cli::Failure;
+
+use crate::prerequisites;
 
 /// Programs, and the packages of Debian that have them.
 const PROGRAMS: [(&str, &str); 7] = [
@@ -44,33 +45,7 @@ pub(crate) fn check(backend: &Path) -> Result<(), Failure> {
         programs.extend(BUILD_PROGRAMS);
         files.extend(BUILD_FILES);
     }
-    let packages = missing(&programs, &files, in_path, |file| Path::new(file).exists());
-    if packages.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::new(format!(
-        "missing: {}; 'tools/prerequisites browser' installs what is",
-        packages.join(" ")
-    )))
-}
-
-/// The packages of what is not there.
-fn missing<'a>(
-    programs: &[(&str, &'a str)],
-    files: &[(&str, &'a str)],
-    is_program: impl Fn(&str) -> bool,
-    is_file: impl Fn(&str) -> bool,
-) -> Vec<&'a str> {
-    let programs = programs.iter().filter(|(program, _)| !is_program(program));
-    let files = files.iter().filter(|(file, _)| !is_file(file));
-    programs.chain(files).map(|(_, package)| *package).collect()
-}
-
-/// Whether a program is where [`stage::Stage::prepare`] has it looked for.
-fn in_path(program: &str) -> bool {
-    let mut path = env::var_os("PATH").unwrap_or_default();
-    path.push(":/usr/sbin:/sbin");
-    env::split_paths(&path).any(|folder| folder.join(program).exists())
+    prerequisites::check("browser", &programs, &files)
 }
 
 #[cfg(test)]
@@ -78,25 +53,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_told_by_its_package() {
-        let programs = [("Xvfb", "xvfb"), ("cc", "gcc")];
-        let files = [("/a", "a-dev"), ("/b", "b-dev")];
-        let found = missing(&programs, &files, |program| program == "cc", |file| file == "/b");
-        assert_eq!(found, ["xvfb", "a-dev"]);
-        assert!(missing(&programs, &files, |_| true, |_| true).is_empty());
-    }
-
-    #[test]
     fn the_script_installs_all_of_it() {
-        let script = include_str!("../../../../tools/prerequisites");
-        let line = script.lines().find(|line| line.starts_with("browser)")).unwrap();
-        let all = PROGRAMS.iter().chain([&OPENSSL]).chain(&BUILD_PROGRAMS).chain(&BUILD_FILES);
-        for (what, package) in all {
-            // meson brings it.
-            if *package == "ninja-build" {
-                continue;
-            }
-            assert!(line.contains(&format!(":{package}")), "{what} is not in: {line}");
-        }
+        let programs = PROGRAMS.iter().chain([&OPENSSL]).chain(&BUILD_PROGRAMS);
+        // meson brings it.
+        let programs = programs.filter(|(_, package)| *package != "ninja-build");
+        prerequisites::assert_installed_by_script("browser", programs.chain(&BUILD_FILES));
     }
 }
