@@ -450,3 +450,86 @@ fn the_tool_has_a_server_of_its_own_for_that() {
     assert!(text.contains(" \u{b5}s a connection, of which libssl"), "{text}{}", stderr(&output));
     assert_eq!(text.lines().count(), 1, "{text}");
 }
+
+/// OpenSSL 1.1.1 with the ENGINE and these control commands.
+struct Legacy {
+    folder: String,
+    configuration: std::path::PathBuf,
+}
+
+impl Legacy {
+    fn new(setting: &Setting, commands: &str) -> Option<Self> {
+        let Some(prefix) = artifacts::legacy_openssl(true) else {
+            artifacts::skipped("no patched OpenSSL 1.1.1 (legacy/openssl-1.1.1/build)");
+            return None;
+        };
+        let engine = artifacts::engine().unwrap();
+        let text = format!(
+            "openssl_conf = init\n[init]\nengines = engines\n[engines]\nengntru = engntru\n[engntru]\n\
+             dynamic_path = {}\n{commands}\ndefault_algorithms = ALL\n",
+            engine.canonicalize().unwrap().display()
+        );
+        let configuration = setting.tool.write("engine.cnf", &text);
+        Some(Self { folder: prefix.join("lib").display().to_string(), configuration })
+    }
+
+    fn time(&self, setting: &Setting, server: &Server, arguments: &[&str]) -> Output {
+        let ca = setting.tool.path("ca.pem").display().to_string();
+        let place = format!("localhost:{}", server.port);
+        let first = ["time", "tls", &place, "--ca", &ca, "--libssl", &self.folder];
+        let mut command = setting.tool.command(&[&first[..], &SMALL, arguments].concat());
+        command.env("OPENSSL_CONF", &self.configuration).output().unwrap()
+    }
+}
+
+#[test]
+fn clients_on_openssl_1_1_1_take_engines() {
+    let Some(setting) = Setting::new() else { return };
+    for commands in ["BATCH = on", "BATCH = off"] {
+        let Some(legacy) = Legacy::new(&setting, commands) else { return };
+        let server = setting.plain("sntrup761:sntrup857:X25519");
+        let file = setting.tool.path("run.json").display().to_string();
+        let groups = ["--groups", "sntrup761,sntrup857,X25519,X25519:sntrup761", "--json", &file];
+        let output = legacy.time(&setting, &server, &groups);
+        assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+        assert_eq!(stderr(&output), "");
+        let run: Run = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        assert_eq!(
+            (run.client.as_str(), run.complete, run.failures()),
+            ("OpenSSL 1.1.1w", true, 0)
+        );
+        let names: Vec<_> = run.series.iter().map(|one| one.group.as_str()).collect();
+        assert_eq!(names, ["sntrup761", "sntrup857", "X25519", "X25519"]);
+        for series in &run.series {
+            assert_eq!((series.certificate.as_str(), series.connections()), ("Ed25519", 60));
+            let group = kex::group_named(&series.group);
+            let hello =
+                series.traffic.messages.iter().find(|one| one.name == "ClientHello").unwrap();
+            assert!(hello.bytes > group.map_or(32, |group| group.public_key_bytes));
+        }
+    }
+}
+
+#[test]
+fn what_openssl_1_1_1_cannot_do_is_said() {
+    let Some(setting) = Setting::new() else { return };
+    let Some(legacy) = Legacy::new(&setting, "BATCH = on") else { return };
+    let server = setting.plain("sntrup761:X25519");
+    let refused = |arguments: &[&str], expected: &str| {
+        assert_refused(&legacy.time(&setting, &server, arguments), expected);
+    };
+    refused(&["--groups", "X25519@fastkex"], "OpenSSL 1.1.1w has no providers to choose from");
+    refused(
+        &["--groups", "X25519SNTRUP761"],
+        "OpenSSL 1.1.1w with these ENGINEs does not know them",
+    );
+    let module = setting.tool.module().display().to_string();
+    refused(&["--module", &module], "OpenSSL 1.1.1 takes no modules");
+    assert_eq!(server.served.load(Ordering::Relaxed), 3);
+
+    std::fs::write(&legacy.configuration, "openssl_conf = init\n[init]\nengines = none\n").unwrap();
+    refused(&["--groups", "X25519"], "load the configuration");
+    let Some(legacy) = Legacy::new(&setting, "BATCH = perhaps") else { return };
+    let output = legacy.time(&setting, &server, &["--groups", "sntrup761"]);
+    assert_refused(&output, "load the configuration");
+}

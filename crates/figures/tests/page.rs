@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{dot, ended_early, handshakes, http, recorded};
-use figures::{Recorded, page};
+use common::{dot, ended_early, handshakes, http, recorded, series};
+use figures::{Recorded, claims, page};
 use html5gum::{Token, Tokenizer};
 use serde_json::Value;
 use timer::results::{Run, quantile};
@@ -205,6 +205,38 @@ fn an_order_that_does_not_hold_is_said() {
     let mut curves = handshakes();
     curves.series.truncate(2);
     assert!(!one(curves).text.contains("Figure 5’s order"), "nothing to compare");
+}
+
+#[test]
+fn claims_are_compared_by_who_computes() {
+    let order = |run: &Run| claims(run)[1].pairs.clone();
+    let mut run = handshakes();
+    let (before, text) = (order(&run), one(run.clone()).text);
+    assert_eq!(before.len(), 4);
+    assert!(claims(&run)[0].holds.is_none() && !text.contains("reference code"));
+
+    // A slower one that somebody else computes is no part of the order of figure 5.
+    let plan = run.plan;
+    run.series.push(series("sntrup761", 0xfee1, 1_400.0, None, plan));
+    let slow = run.series.last_mut().unwrap();
+    slow.label = "sntrup761@serial".into();
+    assert_eq!(order(&run), before);
+    assert!(claims(&run)[0].holds.is_none());
+    run.series.last_mut().unwrap().label = "sntrup761@reference".into();
+    assert_eq!(order(&run), before);
+    let [batches, curves] = claims(&run);
+    assert_eq!((batches.holds, curves.holds), (Some(true), Some(true)));
+    assert!(batches.apart && batches.pairs.len() == 1, "{:?}", batches.pairs);
+    assert!(
+        batches.pairs[0].starts_with("sntrup761 +")
+            && batches.pairs[0].ends_with(" against sntrup761@reference")
+    );
+    one(run.clone()).assert_says("Batches are faster than the reference code in this run");
+
+    let ours = run.series.iter_mut().find(|series| series.label == "sntrup761").unwrap();
+    ours.samples.iter_mut().for_each(|sample| sample.seconds *= 3.0);
+    assert_eq!(claims(&run)[0].holds, Some(false));
+    one(run).assert_says("Batches are not faster than the reference code in this run");
 }
 
 #[test]

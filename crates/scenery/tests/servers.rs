@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use openssl_runtime::{KeyType, Libraries, LibraryContext, SslContext, TlsStream, TlsVersion};
 use scenery::{
-    DNS_ADDRESS, DNS_ADDRESS_6, Listening, Offer, Set, Started, haproxy_before, minimal, nginx,
-    stunnel, unbound,
+    DNS_ADDRESS, DNS_ADDRESS_6, Listening, Offer, OwnStunnel, Set, Started, haproxy_before,
+    minimal, nginx, own_stunnel, stunnel, unbound,
 };
 
 /// The type of NewSessionTicket (RFC 8446, appendix B.3).
@@ -170,6 +170,38 @@ fn stunnel_shakes_hands() {
         write!(stream, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         assert_eq!(response(&mut stream).0, "HTTP/1.1 200 OK");
     }
+    scene.end(&servers);
+}
+
+#[test]
+fn a_stunnel_reads_what_it_is_given() {
+    let Some(scene) = Scene::new() else { return };
+    let Some(program) = ["/usr/bin/stunnel"].map(Path::new).into_iter().find(|path| path.exists())
+    else {
+        return artifacts::skipped("no stunnel program (apt-get install stunnel4)");
+    };
+    let (kind, libraries) = (KeyType::EcP256, libraries());
+    let folder = libraries.libssl_path().parent().unwrap();
+    let configuration = scene.set.stage.folder().join("own.cnf");
+    let module = artifacts::module().unwrap().canonicalize().unwrap();
+    let text = format!(
+        "openssl_conf = init\n[init]\nproviders = list\nssl_conf = tls\n[list]\ndefault = on\nfastkex = ours\n\
+         [on]\nactivate = 1\n[ours]\nmodule = {}\nactivate = 1\n[tls]\nsystem_default = all\n[all]\nNumTickets = 0\n",
+        module.display()
+    );
+    fs::write(&configuration, text).unwrap();
+    let own = OwnStunnel { program, libraries: folder, configuration: &configuration };
+    let servers = own_stunnel(&scene.set, own, kind, &offers()).unwrap();
+    assert!(has_version(&servers[0].tls.name, "stunnel"), "{servers:?}");
+    assert_eq!(servers[0].openssl, libraries.version().to_string());
+    scene.shake_hands(kind, &servers);
+
+    let absent = OwnStunnel { program: Path::new("/no/such"), ..own };
+    let failure = own_stunnel(&scene.set, absent, kind, &offers()).unwrap_err().to_string();
+    assert_eq!(failure, "/no/such: cannot be run");
+    fs::write(&configuration, "").unwrap();
+    let failure = own_stunnel(&scene.set, own, kind, &offers()).unwrap_err().to_string();
+    assert!(failure.starts_with("stunnel-") && failure.contains(" ended "), "{failure}");
     scene.end(&servers);
 }
 

@@ -46,7 +46,13 @@ fn traffic(hello: usize, answer: usize, requests: usize) -> Traffic {
 }
 
 /// A series of which a connection takes so many microseconds.
-fn series(label: &str, group_id: u16, micros: f64, requests: Option<usize>, plan: Plan) -> Series {
+pub(crate) fn series(
+    label: &str,
+    group_id: u16,
+    micros: f64,
+    requests: Option<usize>,
+    plan: Plan,
+) -> Series {
     let mut random = Random(micros.to_bits() ^ 0x5eed);
     let mut sample = || {
         let drift = 1.0 + 0.03 * (random.next() - 0.5);

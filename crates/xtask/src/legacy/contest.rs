@@ -9,7 +9,7 @@ use measure::Machine;
 use scenery::{Listening, Offer, OwnStunnel, SERVER_NAME, Set, own_stunnel};
 use timer::results::{Plan, Run, Scene, Series};
 
-use super::{CERTIFICATE, GROUPS, WARM_UP};
+use super::{CERTIFICATE, CURVES, LATTICES, WARM_UP};
 use crate::programs::Programs;
 
 /// Where OpenSSL 1.1.1 is installed.
@@ -43,7 +43,7 @@ struct Contestant {
 enum Kind {
     /// By the ENGINE, with this control command.
     Engine(&'static str),
-    /// By OpenSSL.
+    /// By OpenSSL, without the ENGINE, at the server, too.
     Stock,
     /// By the reference implementation in libcrypto, at the server, too.
     Reference,
@@ -82,7 +82,7 @@ struct Entry {
 }
 
 impl<'a> Contest<'a> {
-    /// Starts the servers: one stunnel with the ENGINE, and one with the reference implementation if there is one.
+    /// Starts the servers: a stunnel each with the ENGINE, without it, and with the reference implementation if there is one.
     ///
     /// # Errors
     /// One does not start.
@@ -113,16 +113,19 @@ impl<'a> Contest<'a> {
             Ok::<_, Failure>(listening)
         };
         let patched = &prefixes.patched;
-        let engine_kind = Kind::Engine("BATCH = on");
-        let by_engine = serve(patched, engine_kind, "server", &GROUPS)?;
+        let by_engine = serve(patched, Kind::Engine("BATCH = on"), "engine", &LATTICES)?;
+        let stock = serve(patched, Kind::Stock, "stock", &CURVES)?;
         let by_reference = match &prefixes.reference {
-            Some(prefix) => serve(prefix, Kind::Reference, "reference-server", &GROUPS[..1])?,
+            Some(prefix) => serve(prefix, Kind::Reference, "reference", &LATTICES[..1])?,
             None => Vec::new(),
         };
         let mut entries = Vec::new();
         for contestant in CONTESTANTS {
-            let servers =
-                if contestant.kind == Kind::Reference { &by_reference } else { &by_engine };
+            let servers = match contestant.kind {
+                Kind::Engine(_) => &by_engine,
+                Kind::Stock => &stock,
+                Kind::Reference => &by_reference,
+            };
             let server = servers.iter().find(|server| server.offer.groups == contestant.group());
             let Some(server) = server else { continue };
             let configuration = write(contestant.label, contestant.kind)?;
@@ -272,10 +275,12 @@ mod tests {
 
     #[test]
     fn every_group_has_a_contestant_by_itself() {
-        for group in GROUPS {
-            assert!(CONTESTANTS.iter().any(|one| one.label == group), "{group}");
+        for (group, is_lattice) in
+            LATTICES.map(|name| (name, true)).into_iter().chain(CURVES.map(|name| (name, false)))
+        {
+            let one = CONTESTANTS.iter().find(|one| one.label == group).expect(group);
+            assert_eq!(one.kind == Kind::Stock, !is_lattice, "{group}");
         }
-        assert!(CONTESTANTS.iter().all(|one| GROUPS.contains(&one.group())));
         for (index, one) in CONTESTANTS.iter().enumerate() {
             assert!(CONTESTANTS[..index].iter().all(|other| other.label != one.label));
         }

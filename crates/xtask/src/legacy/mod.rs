@@ -60,8 +60,9 @@ pub(crate) struct DemoLegacy {
 
 /// Connections before each sample that are not counted: by then batches have grown to their full size in a process that has just begun.
 const WARM_UP: usize = 512;
-/// The groups that are compared with other releases.
-const GROUPS: [&str; 4] = ["sntrup761", "sntrup857", "X25519", "P-256"];
+/// The groups of the ENGINE, and those that they are compared with.
+const LATTICES: [&str; 2] = ["sntrup761", "sntrup857"];
+const CURVES: [&str; 2] = ["X25519", "P-256"];
 /// The server's certificate.
 const CERTIFICATE: KeyType = KeyType::EcP256;
 
@@ -131,6 +132,7 @@ impl DemoLegacy {
         plan: &Plan,
         output: &Path,
     ) -> Result<Vec<PathBuf>, Failure> {
+        let groups = [LATTICES, CURVES].concat();
         let mut files = Vec::new();
         let newer = newer_libraries();
         // Stock stunnel is linked to the system's OpenSSL: another major version has a server of ours.
@@ -141,7 +143,7 @@ impl DemoLegacy {
             let folder = stage.folder().join(format!("scene-{}", files.len()));
             let mut scene = programs.tool(stage);
             scene.args(["scene", "handshake", "--server", server, "--certificate", "ecdsa-p-256"]);
-            scene.args(["--groups", &GROUPS.join(",")]).args(contest::sizes(plan, plan.samples));
+            scene.args(["--groups", &groups.join(",")]).args(contest::sizes(plan, plan.samples));
             scene.arg("--output").arg(&folder);
             if let Some(libraries) = libraries {
                 scene.arg("--libssl").arg(libraries);
@@ -149,7 +151,7 @@ impl DemoLegacy {
             let name =
                 libraries.map_or("the system's OpenSSL".into(), |path| path.display().to_string());
             eprintln!("the same groups with {name} and the module");
-            let patience = contest::patience(plan, plan.samples * GROUPS.len());
+            let patience = contest::patience(plan, plan.samples * groups.len());
             let finished = stage.run_within(patience, &mut scene)?;
             // With 1, connections failed: the page tells of them.
             if !matches!(finished.status.code(), Some(0 | 1)) {
