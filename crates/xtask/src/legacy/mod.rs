@@ -29,7 +29,7 @@ const BUILD_PROGRAMS: [(&str, &str); 3] = [("cc", "gcc"), ("make", "make"), ("cu
 ///
 /// Builds a stunnel for patched OpenSSL 1.1.1 from Debian's source, starts it on loopback in front of a small HTTP server, and times full
 /// TLS 1.3 handshakes, one after the other, of a client with OpenSSL 1.1.1: sntrup761 by the ENGINE with keys in batches and one by one, and by
-/// the reference implementation where there is one, sntrup857, X25519 and P-256. They take turns, sample by sample. Then the same groups
+/// the reference implementation where it has been built, sntrup857, X25519 and P-256. They take turns, sample by sample. Then the same groups
 /// with the system's OpenSSL, the module and stock stunnel, and with OpenSSL 4.0 where 'make test-matrix' has built it. Says whether the
 /// artifact's claims hold (appendix F.5.2), and leaves samples, figures and a page. Exits with 0 if every connection succeeded with the group
 /// it should, with 1 if one did not, with 2 if it could not be run.
@@ -47,9 +47,6 @@ pub(crate) struct DemoLegacy {
     /// Leave out all but OpenSSL 1.1.1
     #[arg(long)]
     alone: bool,
-    /// Where OpenSSL 1.1.1 with the reference implementation is installed, whose turns are left out otherwise
-    #[arg(long, value_name = "FOLDER")]
-    reference: Option<PathBuf>,
     /// Where samples, figures and the page go [default: demo-1.1.1 in cargo's target folder]
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
@@ -59,7 +56,7 @@ pub(crate) struct DemoLegacy {
 }
 
 /// Connections before each sample that are not counted: by then batches have grown to their full size in a process that has just begun.
-const WARM_UP: usize = 512;
+const WARM_UP: usize = 384;
 /// The groups of the ENGINE, and those that they are compared with.
 const LATTICES: [&str; 2] = ["sntrup761", "sntrup857"];
 const CURVES: [&str; 2] = ["X25519", "P-256"];
@@ -76,7 +73,13 @@ impl DemoLegacy {
             needed.extend(BUILD_PROGRAMS);
         }
         prerequisites::check("demo-1.1.1", &needed, &[])?;
-        let reference = self.reference.as_deref().map(contest::reference).transpose()?;
+        let reference = artifacts::legacy_reference();
+        if reference.is_none() {
+            eprintln!(
+                "left out: the reference code; 'legacy/openssl-1.1.1/build --reference' builds it"
+            );
+        }
+        let reference = reference.as_deref().map(absolute).transpose()?;
         let prefixes = Prefixes { patched, reference };
         let programs = Programs::build()?;
         let engine = artifacts::engine().map_err(Failure::about("the ENGINE"))?;
