@@ -46,9 +46,9 @@ struct HandshakeScene {
     /// Servers, apart by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     server: Vec<ServerKind>,
-    /// The server's certificate
-    #[arg(long, value_name = "KIND", value_enum, default_value = "rsa-2048")]
-    certificate: CertificateKind,
+    /// The server's certificate: rsa-2048, ecdsa-p-256 or ed25519
+    #[arg(long, value_name = "KIND", default_value = "rsa-2048")]
+    certificate: KeyType,
     #[command(flatten)]
     setting: SettingArguments,
     #[command(flatten)]
@@ -58,9 +58,9 @@ struct HandshakeScene {
 /// DNS over TLS with unbound: one query after the other, then as many as it can take (ENG25519, figure 3 and section 4.4)
 #[derive(Args, Debug)]
 struct DotScene {
-    /// The server's certificate
-    #[arg(long, value_name = "KIND", value_enum, default_value = "ed25519")]
-    certificate: CertificateKind,
+    /// The server's certificate: rsa-2048, ecdsa-p-256 or ed25519
+    #[arg(long, value_name = "KIND", default_value = "ed25519")]
+    certificate: KeyType,
     /// Seconds for each number of clients, when the peak is looked for
     #[arg(long, value_name = "SECONDS", value_parser = crate::measuring::seconds, default_value = "5")]
     step: Duration,
@@ -82,9 +82,9 @@ struct HttpScene {
     /// Bytes of the page
     #[arg(long, value_name = "BYTES", default_value_t = 1024)]
     page: usize,
-    /// The server's certificate
-    #[arg(long, value_name = "KIND", value_enum, default_value = "rsa-2048")]
-    certificate: CertificateKind,
+    /// The server's certificate: rsa-2048, ecdsa-p-256 or ed25519
+    #[arg(long, value_name = "KIND", default_value = "rsa-2048")]
+    certificate: KeyType,
     #[command(flatten)]
     setting: SettingArguments,
     #[command(flatten)]
@@ -121,26 +121,6 @@ enum ServerKind {
     Stunnel,
     Nginx,
     Minimal,
-}
-
-/// Certificates, as options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum CertificateKind {
-    #[value(name = "rsa-2048")]
-    Rsa2048,
-    #[value(name = "ecdsa-p-256")]
-    EcdsaP256,
-    Ed25519,
-}
-
-impl CertificateKind {
-    fn key_type(self) -> KeyType {
-        match self {
-            Self::Rsa2048 => KeyType::Rsa2048,
-            Self::EcdsaP256 => KeyType::EcP256,
-            Self::Ed25519 => KeyType::Ed25519,
-        }
-    }
 }
 
 /// The minimal server of a scene
@@ -189,7 +169,7 @@ impl HandshakeScene {
             if !(self.server.is_empty() || self.server.contains(&kind)) || setting.is_over() {
                 continue;
             }
-            let (set, key) = (&setting.set, self.certificate.key_type());
+            let (set, key) = (&setting.set, self.certificate);
             let (name, started) = match kind {
                 ServerKind::Stunnel => ("stunnel", scenery::stunnel(set, key, &setting.offers)),
                 ServerKind::Nginx => ("nginx", scenery::nginx(set, key, &setting.offers)),
@@ -213,7 +193,7 @@ impl HandshakeScene {
 impl DotScene {
     fn run(&self, interrupt: &Interrupt) -> Outcome {
         let setting = Setting::new(&self.setting, self.certificate, interrupt)?;
-        let started = scenery::unbound(&setting.set, self.certificate.key_type(), &setting.offers);
+        let started = scenery::unbound(&setting.set, self.certificate, &setting.offers);
         let Some(servers) = present(started?) else { return Ok(false) };
         let stand = Stand::new(&setting, servers)?;
         let trips = stand.trips(|_| Ok(vec![(None, DnsQuery::new(DNS_NAME, "A")?)]))?;
@@ -232,7 +212,7 @@ impl HttpScene {
     fn run(&self, interrupt: &Interrupt) -> Outcome {
         let setting = Setting::new(&self.setting, self.certificate, interrupt)?;
         let path = setting.set.page(self.page)?;
-        let started = scenery::nginx(&setting.set, self.certificate.key_type(), &setting.offers);
+        let started = scenery::nginx(&setting.set, self.certificate, &setting.offers);
         let Some(servers) = present(started?) else { return Ok(false) };
         let Some(servers) = present(scenery::haproxy_before(&setting.set, &servers)?) else {
             return Ok(false);
@@ -264,7 +244,7 @@ struct Setting<'a> {
     arguments: &'a SettingArguments,
     interrupt: Interrupt,
     machine: Machine,
-    certificate: CertificateKind,
+    certificate: KeyType,
     client: Client,
     trust: Trust,
     set: Set,
@@ -277,7 +257,7 @@ struct Setting<'a> {
 impl<'a> Setting<'a> {
     fn new(
         arguments: &'a SettingArguments,
-        certificate: CertificateKind,
+        certificate: KeyType,
         interrupt: &Interrupt,
     ) -> Result<Self, Failure> {
         if let Some(folder) = &arguments.output {
@@ -297,7 +277,7 @@ impl<'a> Setting<'a> {
         let same = system.version().major == libraries.version().major;
         let stock = if same { &libraries } else { &system };
         let set = Set::new(stock, &module, &tool)?.on(processors[1]);
-        let files = set.certificate(certificate.key_type())?;
+        let files = set.certificate(certificate)?;
         let text = fs::read(&files.certificate).map_err(Failure::about("certificate"))?;
         let labels: Vec<String> = if arguments.groups.is_empty() {
             let mut usual = Vec::new();
@@ -400,8 +380,7 @@ impl<'a> Stand<'a> {
         let processor = |number: Option<usize>| {
             number.map_or_else(|| "any".into(), |number: usize| number.to_string())
         };
-        let certificate = self.setting.certificate.to_possible_value();
-        let certificate = certificate.as_ref().map_or("", |value| value.get_name());
+        let certificate = self.setting.certificate.name();
         let link = self.setting.arguments.link.suffix();
         let openssl = match &self.setting.arguments.libssl {
             Some(_) => format!("-{}", self.setting.client.name().replace(' ', "-").to_lowercase()),

@@ -5,6 +5,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 use std::ptr;
+use std::str::FromStr;
 
 use crate::bio::MemoryBio;
 use crate::constants::*;
@@ -27,9 +28,37 @@ pub enum KeyType {
     Ed25519,
 }
 
+/// Reads [`KeyType::name`].
+impl FromStr for KeyType {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|kind| kind.name() == text);
+        named.ok_or_else(|| format!("expected {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
 impl KeyType {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::EcP256, Self::Rsa2048, Self::Ed25519];
+
+    /// What options and files call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EcP256 => "ecdsa-p-256",
+            Self::Rsa2048 => "rsa-2048",
+            Self::Ed25519 => "ed25519",
+        }
+    }
+
+    /// What people read.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::EcP256 => "ECDSA P-256",
+            Self::Rsa2048 => "RSA-2048",
+            Self::Ed25519 => "Ed25519",
+        }
+    }
 
     fn generate(self, context: &LibraryContext) -> Result<Key, Error> {
         let name = |name: &'static CStr| name.to_str().unwrap_or_default();

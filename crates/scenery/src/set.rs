@@ -160,10 +160,6 @@ impl Set {
 
 /// The names of a certificate's files in the stage's folder.
 pub(crate) fn certificate_names(kind: KeyType) -> (String, String) {
-    let name = match kind {
-        KeyType::Rsa2048 => "rsa-2048",
-        KeyType::EcP256 => "ecdsa-p-256",
-        KeyType::Ed25519 => "ed25519",
-    };
+    let name = kind.name();
     (format!("{name}.crt"), format!("{name}.key"))
 }

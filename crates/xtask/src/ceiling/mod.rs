@@ -49,9 +49,9 @@ pub(crate) struct Ceiling {
     /// Servers, apart by commas [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     server: Vec<ServerKind>,
-    /// Kinds of certificates, apart by commas [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
-    certificate: Vec<CertificateKind>,
+    /// Kinds of certificates, apart by commas: rsa-2048, ecdsa-p-256, ed25519 [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    certificate: Vec<KeyType>,
 }
 
 /// What answers.
@@ -62,22 +62,8 @@ enum ServerKind {
     Nginx,
 }
 
-/// Kinds of certificates, as options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum CertificateKind {
-    #[value(name = "rsa-2048")]
-    Rsa2048,
-    #[value(name = "ecdsa-p-256")]
-    EcdsaP256,
-    Ed25519,
-}
-
-/// Their names in reports, and what makes them.
-const CERTIFICATES: [(&str, CertificateKind, KeyType); 3] = [
-    ("RSA-2048", CertificateKind::Rsa2048, KeyType::Rsa2048),
-    ("ECDSA P-256", CertificateKind::EcdsaP256, KeyType::EcP256),
-    ("Ed25519", CertificateKind::Ed25519, KeyType::Ed25519),
-];
+/// Kinds of certificates, in the order of reports.
+const CERTIFICATES: [KeyType; 3] = [KeyType::Rsa2048, KeyType::EcP256, KeyType::Ed25519];
 
 fn rounds(text: &str) -> Result<usize, String> {
     match text.parse() {
@@ -142,10 +128,10 @@ impl Ceiling {
         let core = processor::last();
         let set = Set::new(&libraries, &module, &tool)?.with_module(&null)?.on(core);
         let mut certificates = Vec::new();
-        for (name, kind, key_type) in CERTIFICATES {
-            if self.certificate.is_empty() || self.certificate.contains(&kind) {
+        for key_type in CERTIFICATES {
+            if self.certificate.is_empty() || self.certificate.contains(&key_type) {
                 let file = set.certificate(key_type)?.certificate;
-                certificates.push(Trusted { name: name.into(), file, key_type });
+                certificates.push(Trusted { name: key_type.title().into(), file, key_type });
             }
         }
         let trusted = certificates.iter().map(|one| (one.name.clone(), one.file.clone()));
