@@ -182,27 +182,32 @@ fn known<T: KeyType>(libcrypto: &Libcrypto) -> Result<c_int, Unfit> {
     }
 }
 
-/// Tells the numbers of what there is if `out` is null, else the table of `nid`.
+/// Tells the numbers of what there is if `out` is null, else the table of `nid` among those that `of` picks.
 ///
 /// # Safety
-/// Pointers are null or places for what is told.
+/// The ENGINE is one of ours; pointers are null or places for what is told.
 unsafe fn tell<M>(
-    tables: &Tables,
-    of: &[*mut M; COUNT],
+    engine: *mut Engine,
+    of: impl FnOnce(&Tables) -> &[*mut M; COUNT],
     out: *mut *mut M,
     nids: *mut *const c_int,
     nid: c_int,
 ) -> c_int {
-    if out.is_null() {
-        let offered = &tables.nids[tables.offered()];
+    guard(0, || {
         // SAFETY: by the caller's promise.
-        unsafe { *nids = offered.as_ptr() };
-        return offered.len() as c_int;
-    }
-    let found = tables.nids.iter().position(|&known| known == nid).map(|place| of[place]);
-    // SAFETY: by the caller's promise.
-    unsafe { *out = found.unwrap_or_default() };
-    c_int::from(found.is_some())
+        let Some(tables) = (unsafe { Tables::of(engine) }) else { return 0 };
+        if out.is_null() {
+            let offered = &tables.nids[tables.offered()];
+            // SAFETY: by the caller's promise.
+            unsafe { *nids = offered.as_ptr() };
+            return offered.len() as c_int;
+        }
+        let place = tables.nids.iter().position(|&known| known == nid);
+        let found = place.map(|place| of(tables)[place]);
+        // SAFETY: by the caller's promise.
+        unsafe { *out = found.unwrap_or_default() };
+        c_int::from(found.is_some())
+    })
 }
 
 unsafe extern "C" fn operations(
@@ -211,13 +216,8 @@ unsafe extern "C" fn operations(
     nids: *mut *const c_int,
     nid: c_int,
 ) -> c_int {
-    guard(0, || {
-        // SAFETY: libcrypto gives an ENGINE of ours, and places.
-        unsafe {
-            let Some(tables) = Tables::of(engine) else { return 0 };
-            tell(tables, &tables.operations, out, nids, nid)
-        }
-    })
+    // SAFETY: libcrypto gives an ENGINE of ours, and places.
+    unsafe { tell(engine, |tables| &tables.operations, out, nids, nid) }
 }
 
 unsafe extern "C" fn encodings(
@@ -226,13 +226,8 @@ unsafe extern "C" fn encodings(
     nids: *mut *const c_int,
     nid: c_int,
 ) -> c_int {
-    guard(0, || {
-        // SAFETY: libcrypto gives an ENGINE of ours, and places.
-        unsafe {
-            let Some(tables) = Tables::of(engine) else { return 0 };
-            tell(tables, &tables.encodings, out, nids, nid)
-        }
-    })
+    // SAFETY: libcrypto gives an ENGINE of ours, and places.
+    unsafe { tell(engine, |tables| &tables.encodings, out, nids, nid) }
 }
 
 /// libcrypto has freed the tables that the ENGINE's functions told it of.
