@@ -13,11 +13,14 @@ pub fn root() -> PathBuf {
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()
 }
 
+/// Cargo's target folder.
+pub fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into)
+}
+
 /// The folder that holds release builds.
 pub fn release_folder() -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into);
-    target.join("release")
+    target_folder().join("release")
 }
 
 /// Builds `package` for release and returns the path of its artifact called `file`.
@@ -92,8 +95,7 @@ pub fn legacy_reference() -> Option<PathBuf> {
 }
 
 fn legacy(name: &str) -> Option<PathBuf> {
-    let target = release_folder().parent()?.to_path_buf();
-    let prefix = target.join("legacy").join(name);
+    let prefix = target_folder().join("legacy").join(name);
     // Written when all else is there.
     prefix.join("recipe").exists().then_some(prefix)
 }

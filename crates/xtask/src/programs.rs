@@ -46,7 +46,7 @@ impl Programs {
 
     /// A program started by `fastkex run`.
     pub(crate) fn run(&self, stage: &Stage, groups: Option<&str>, program: &str) -> Command {
-        let mut command = self.prepared(stage, Command::new(&self.tool));
+        let mut command = self.tool(stage);
         command.arg("run");
         if let Some(groups) = groups {
             command.args(["--groups", groups]);
@@ -57,7 +57,7 @@ impl Programs {
 
     /// What the module counts in a process, as `fastkex stats` prints it for programs.
     pub(crate) fn counts(&self, stage: &Stage, process: u32) -> Result<String, Failure> {
-        let mut command = self.prepared(stage, Command::new(&self.tool));
+        let mut command = self.tool(stage);
         command.args(["stats", &process.to_string(), "--json"]);
         stage.run(&mut command)?.output_of("fastkex stats")
     }

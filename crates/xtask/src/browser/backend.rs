@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Where the backend is kept, alone.
 pub(crate) fn folder() -> PathBuf {
-    super::target_folder().join("glib-networking")
+    artifacts::target_folder().join("glib-networking")
 }
 
 /// Whether the backend of this source is in a folder.

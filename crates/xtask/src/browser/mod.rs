@@ -76,7 +76,7 @@ impl DemoBrowser {
         let backend = backend::provide(&stage, self.source.as_deref())?;
         let output = match &self.output {
             Some(folder) => folder.clone(),
-            None => target_folder().join("demo-browser"),
+            None => artifacts::target_folder().join("demo-browser"),
         };
         std::fs::create_dir_all(&output).map_err(Failure::about(output.display()))?;
 
@@ -164,12 +164,6 @@ fn conclude(visits: &[Visit], refused: bool) -> Outcome {
         )?;
     }
     Ok(all_well)
-}
-
-/// Cargo's target folder.
-fn target_folder() -> PathBuf {
-    let release = artifacts::release_folder();
-    release.parent().map_or(release.clone(), Path::to_path_buf)
 }
 
 #[cfg(test)]

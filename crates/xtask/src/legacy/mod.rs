@@ -86,7 +86,7 @@ impl DemoLegacy {
         let program = stunnel::provide(&prefixes.patched, self.source.as_deref())?;
         let output = match &self.output {
             Some(folder) => folder.clone(),
-            None => target_folder().join("demo-1.1.1"),
+            None => artifacts::target_folder().join("demo-1.1.1"),
         };
         fs::create_dir_all(&output).map_err(Failure::about(output.display()))?;
         let output = absolute(&output)?;
@@ -195,12 +195,6 @@ fn on(
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     path.canonicalize().map_err(Failure::about(path.display()))
-}
-
-/// Cargo's target folder.
-fn target_folder() -> PathBuf {
-    let release = artifacts::release_folder();
-    release.parent().map_or(release.clone(), Path::to_path_buf)
 }
 
 #[cfg(test)]
