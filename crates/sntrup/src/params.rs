@@ -129,11 +129,55 @@ const fn total_degree(factors: &[&str]) -> usize {
     sum
 }
 
-const fn trit(factor: &[u8], i: usize) -> i8 {
-    match factor[i] {
-        b'+' => 1,
-        b'-' => -1,
-        _ => 0,
+/// Coefficients in {-1, 0, 1} of degrees below 64 as bit planes: which are not zero, which are negative.
+#[derive(Clone, Copy)]
+struct Planes {
+    nonzero: u64,
+    negative: u64,
+}
+
+impl Planes {
+    const ONE: Planes = Planes { nonzero: 1, negative: 0 };
+
+    /// A monic polynomial without its highest coefficient.
+    const fn rest(factor: &[u8]) -> Planes {
+        let mut rest = Planes { nonzero: 0, negative: 0 };
+        let mut i = 0;
+        while i < factor.len() - 1 {
+            rest.nonzero |= ((factor[i] != b'0') as u64) << i;
+            rest.negative |= ((factor[i] == b'-') as u64) << i;
+            i += 1;
+        }
+        rest
+    }
+
+    const fn negated(self) -> Planes {
+        Planes { nonzero: self.nonzero, negative: self.nonzero ^ self.negative }
+    }
+
+    /// The sum modulo 3.
+    const fn plus(self, other: Planes) -> Planes {
+        // Of equals it is their negative, of opposites zero.
+        let one = self.nonzero ^ other.nonzero;
+        let equal = self.nonzero & other.nonzero & !(self.negative ^ other.negative);
+        Planes {
+            nonzero: one | equal,
+            negative: (one & (self.negative | other.negative)) | (equal & !self.negative),
+        }
+    }
+
+    /// The product with x modulo x^degree + `rest`.
+    const fn times_x(self, degree: usize, rest: Planes) -> Planes {
+        let (top, below) = (1 << (degree - 1), !(1 << degree));
+        let shifted =
+            Planes { nonzero: (self.nonzero << 1) & below, negative: (self.negative << 1) & below };
+        if self.nonzero & top == 0 {
+            shifted
+        } else if self.negative & top == 0 {
+            shifted.plus(rest.negated())
+        } else {
+            shifted.plus(rest)
+        }
     }
 }
 
@@ -148,23 +192,18 @@ const fn residue_forms<const ROW: usize, const WORDS: usize>(
     while index < factors.len() {
         let factor = factors[index].as_bytes();
         let degree = factor.len() - 1;
-        let mut power = [0i8; ROW];
-        power[0] = 1;
+        let rest = Planes::rest(factor);
+        let mut power = Planes::ONE;
         let mut i = 0;
         while i < p {
-            let mut j = 0;
-            while j < degree {
-                forms[i / 64][0][first + j] |= ((power[j] != 0) as u64) << (i % 64);
-                forms[i / 64][1][first + j] |= ((power[j] < 0) as u64) << (i % 64);
-                j += 1;
+            let mut left = power.nonzero;
+            while left != 0 {
+                let j = left.trailing_zeros() as usize;
+                forms[i / 64][0][first + j] |= 1 << (i % 64);
+                forms[i / 64][1][first + j] |= ((power.negative >> j) & 1) << (i % 64);
+                left &= left - 1;
             }
-            let top = power[degree - 1];
-            while j > 0 {
-                j -= 1;
-                let below = if j > 0 { power[j - 1] } else { 0 };
-                let sum = below - top * trit(factor, j);
-                power[j] = sum - 3 * (sum > 1) as i8 + 3 * (sum < -1) as i8;
-            }
+            power = power.times_x(degree, rest);
             i += 1;
         }
         first += degree;

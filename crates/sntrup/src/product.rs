@@ -321,12 +321,19 @@ impl Tables {
         let montgomery = 1 << 16;
         let generator = field.generator();
         let zeta = field.power(generator, (field.q - 1) / 6);
+        // Powers of the generator, so that each of the many below is looked up.
+        let mut powers = [1; 1 << 13];
+        let mut i = 1;
+        while i < field.q as usize {
+            powers[i] = powers[i - 1] * generator % field.q;
+            i += 1;
+        }
         let mut points = [0; POINTS];
         let mut sixths = [0; POINTS];
         let mut i = 0;
         while i < POINTS {
-            points[i] = field.power(generator, i as i64);
-            sixths[i] = field.power(points[i], 6);
+            points[i] = powers[i];
+            sixths[i] = powers[6 * i];
             i += 1;
         }
         let vandermonde = field.lagrange(&sixths);
@@ -350,14 +357,15 @@ impl Tables {
                 let mut j = 0;
                 while j < 8 {
                     let exponent = 6 * (2 * j + half) as i64 - 48 + r as i64;
-                    tables.forward[r][j][word] =
-                        field.centred(field.power(points[lane], exponent) * montgomery);
+                    let power = powers[(lane as i64 * exponent).rem_euclid(field.q - 1) as usize];
+                    tables.forward[r][j][word] = field.centred(power * montgomery);
                     j += 1;
                 }
                 let mut i = 0;
                 while i < 8 {
                     let column = 2 * i + half;
-                    let twist = field.power(points[column], -(r as i64));
+                    let exponent = -((column * r) as i64);
+                    let twist = powers[exponent.rem_euclid(field.q - 1) as usize];
                     tables.inverse[r][i][word] =
                         field.centred(vandermonde[lane][column] * twist % field.q * scale);
                     i += 1;

@@ -20,29 +20,25 @@ pub(crate) type Digest = [u64; DIGEST_WORDS];
 const fn roots<const N: usize>(degree: usize) -> [u64; N] {
     /// The integral part of x^degree, x having 64 bits after the point.
     const fn power(x: u128, degree: usize) -> u64 {
-        // In digits of 32 bits.
-        let factor = [x as u32 as u64, (x >> 32) as u32 as u64, (x >> 64) as u64];
-        let mut power = [0; 8];
-        power[0] = 1;
-        let mut k = 0;
+        let factor = [x as u64, (x >> 64) as u64];
+        let mut power = [factor[0], factor[1], 0, 0, 0];
+        let mut k = 1;
         while k < degree {
-            let mut product = [0; 8];
+            let mut product = [0; 5];
             let mut i = 0;
-            while i < 5 {
-                let (mut j, mut carry) = (0, 0);
-                while j < 3 {
-                    let sum = product[i + j] + power[i] * factor[j] + carry;
-                    product[i + j] = sum & 0xffff_ffff;
-                    carry = sum >> 32;
-                    j += 1;
-                }
-                product[i + 3] = carry;
+            while i < 3 {
+                let low = power[i] as u128 * factor[0] as u128 + product[i] as u128;
+                let high =
+                    power[i] as u128 * factor[1] as u128 + product[i + 1] as u128 + (low >> 64);
+                product[i] = low as u64;
+                product[i + 1] = high as u64;
+                product[i + 2] = (high >> 64) as u64;
                 i += 1;
             }
             power = product;
             k += 1;
         }
-        power[2 * degree]
+        power[degree]
     }
 
     let mut roots = [0; N];
