@@ -44,7 +44,7 @@ fn both_pages_come_with_their_group_and_nothing_stays() {
             .unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         if output.status.code() == Some(2)
-            && ["missing: ", "deb.debian.org"].iter().any(|why| errors.contains(why))
+            && ["missing: ", "deb.debian.org", "bwrap: "].iter().any(|why| errors.contains(why))
         {
             let last = errors.lines().last().unwrap_or_default();
             return artifacts::skipped(&format!("the browser: {last}"));

@@ -25,6 +25,8 @@ const CONFIGURATION: &str = "browser-openssl.cnf";
 /// Proxies of the user.
 const PROXIES: [&str; 6] =
     ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+/// What its lines begin with: it needs namespaces, which some containers do not give.
+const SANDBOX: &str = "bwrap: ";
 /// The process that speaks TLS, as the kernel shortens its name.
 const NETWORK_PROCESS: &str = "WebKitNetworkPr";
 
@@ -62,7 +64,10 @@ impl<'a> Session<'a> {
             .env("GIO_USE_TLS", "openssl");
         let accepts = |_: &str| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
         let driver = stage.start("WebKitWebDriver", &mut command, accepts)?;
-        let browser = Browser::start(stage, port)?;
+        let browser = Browser::start(stage, port).map_err(|failure| {
+            let log = driver.log().unwrap_or_default();
+            Failure::new(format!("{failure}{}", why_it_ended(&log)))
+        })?;
         browser.place(WIDTH, HEIGHT)?;
         Ok(Self { browser, stage, programs, driver, _bus: bus })
     }
@@ -190,6 +195,13 @@ fn bus_address(stage: &Stage) -> String {
     format!("unix:path={}", stage.folder().join(BUS).display())
 }
 
+/// What a browser that did not come up has printed last, or its sandbox, without which it does not begin.
+fn why_it_ended(log: &str) -> String {
+    let mut lines = log.lines().filter(|line| !line.trim().is_empty());
+    let line = lines.clone().find(|line| line.starts_with(SANDBOX)).or_else(|| lines.next_back());
+    line.map_or_else(String::new, |line| format!("; the browser said: {line}"))
+}
+
 /// The processes below one.
 fn descendants(process: u32) -> Vec<u32> {
     let mut found = stage::children(process);
@@ -231,6 +243,22 @@ mod tests {
             7f06-7f07 r--p 00000000 fe:00 3 /libssl.so/libc.so.6\n";
         let files = telling_files(maps);
         assert_eq!(files, ["/a folder/fastkex.so", "/usr/lib/x86_64-linux-gnu/libssl.so.3"]);
+    }
+
+    #[test]
+    fn a_browser_that_does_not_come_up_says_why() {
+        let bwrap = "bwrap: No permissions to create new namespace";
+        let last =
+            "** ERROR **: Failed to fully launch dbus-proxy: Child process exited with code 1";
+        assert_eq!(
+            why_it_ended(&format!("one\n{last}\n\n")),
+            format!("; the browser said: {last}")
+        );
+        assert_eq!(
+            why_it_ended(&format!("one\n{bwrap}\n{last}\n")),
+            format!("; the browser said: {bwrap}")
+        );
+        assert_eq!(why_it_ended(" \n"), "");
     }
 
     #[test]
