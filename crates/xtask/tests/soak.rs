@@ -18,7 +18,7 @@ fn memory_stays_level() {
         artifacts::skipped("no nginx program (apt-get install nginx)");
         return;
     }
-    let count = std::env::var("FASTKEX_TEST_HANDSHAKES").unwrap_or_else(|_| "40000".into());
+    let count = std::env::var("FASTKEX_TEST_HANDSHAKES").unwrap_or_else(|_| "25000".into());
     let output = soak(&["--json", "--workers", "2", "--count", &count]).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     let report: Value = serde_json::from_slice(&output.stdout).expect(&errors);
