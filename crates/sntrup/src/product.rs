@@ -320,19 +320,18 @@ impl Tables {
         let field = Field { q: modulus.q as i64 };
         let montgomery = 1 << 16;
         let generator = field.generator();
-        let zeta = field.power(generator, (field.q - 1) / 6);
-        // Powers of the generator, so that each of the many below is looked up.
+        // Its powers, so that each of the many below is looked up. Point i is the i-th.
         let mut powers = [1; 1 << 13];
         let mut i = 1;
         while i < field.q as usize {
             powers[i] = powers[i - 1] * generator % field.q;
             i += 1;
         }
-        let mut points = [0; POINTS];
+        let sixth = (field.q as usize - 1) / 6;
+        let zeta = powers[sixth];
         let mut sixths = [0; POINTS];
         let mut i = 0;
         while i < POINTS {
-            points[i] = powers[i];
             sixths[i] = powers[6 * i];
             i += 1;
         }
@@ -370,8 +369,7 @@ impl Tables {
                         field.centred(vandermonde[lane][column] * twist % field.q * scale);
                     i += 1;
                 }
-                let root = points[lane] * field.power(zeta, r as i64) % field.q;
-                tables.root[r][word] = field.centred(root * montgomery);
+                tables.root[r][word] = field.centred(powers[lane + r * sixth] * montgomery);
                 tables.root_prepared[r][word] = tables.root[r][word].wrapping_mul(modulus.inverse);
                 word += 1;
             }
