@@ -25,7 +25,7 @@ const CONFIGURATION: &str = "browser-openssl.cnf";
 /// Proxies of the user.
 const PROXIES: [&str; 6] =
     ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
-/// What its lines begin with: it needs namespaces, which some containers do not give.
+/// What lines of the browser's sandbox begin with, which needs namespaces; some containers give none.
 const SANDBOX: &str = "bwrap: ";
 /// The process that speaks TLS, as the kernel shortens its name.
 const NETWORK_PROCESS: &str = "WebKitNetworkPr";
