@@ -10,15 +10,17 @@
 
 use lanes::Backend;
 use rand_core::TryCryptoRng;
+use secret::Secret;
 use sha2::{Digest, Sha512};
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zerocopy::FromZeros;
+use zeroize::Zeroizing;
 
 use crate::edwards::Point;
 use crate::error::Error;
 use crate::field::{BYTES, Fe, invert_all};
 pub use crate::instance::{Instance, MAX_CONTEXT_BYTES, PREHASH_BYTES, prehash};
 use crate::multiples;
-use crate::scalar::{self, Words};
+use crate::scalar::{self, Recoded, Words};
 
 /// Bytes of the seed that a signing key is made of.
 pub const SEED_BYTES: usize = BYTES;
@@ -29,16 +31,20 @@ pub const SIGNATURE_BYTES: usize = 2 * BYTES;
 
 const DIGEST_BYTES: usize = 64;
 
-/// A signing key: the seed, what it expands to, and the public key.
-#[derive(Clone, ZeroizeOnDrop)]
+/// A signing key: the seed and its expansion, in protected memory and erased on drop, and the public key.
 pub struct SigningKey {
+    secret: Secret<Expanded>,
+    public: VerifyingKey,
+}
+
+/// A seed and its expansion (RFC 8032, section 5.1.5).
+#[derive(FromZeros)]
+struct Expanded {
     seed: [u8; SEED_BYTES],
     /// Clamped, not reduced.
     scalar: Words,
-    /// What nonces are made of.
+    /// The prefix of nonces' preimages.
     prefix: [u8; BYTES],
-    #[zeroize(skip)]
-    public: VerifyingKey,
 }
 
 /// A public key, as it was sent. Whether it is a point shows when it verifies.
@@ -48,34 +54,43 @@ pub struct VerifyingKey(pub [u8; PUBLIC_KEY_BYTES]);
 impl SigningKey {
     /// The key of a seed.
     pub fn from_seed(backend: Backend, seed: &[u8; SEED_BYTES]) -> Self {
-        let mut key = Self::expand(seed);
-        key.public = VerifyingKey(multiple_of_base(backend, &key.scalar));
-        key
-    }
-
-    /// Without the public key.
-    fn expand(seed: &[u8; SEED_BYTES]) -> Self {
-        let digest = hash(&[seed]);
-        let (low, high) = digest.split_at(BYTES);
-        let scalar = Zeroizing::new(scalar::clamp(low.first_chunk().unwrap()));
-        let mut prefix = [0; BYTES];
-        prefix.copy_from_slice(high);
-        SigningKey {
-            seed: *seed,
-            scalar: scalar::read(&scalar),
-            prefix,
-            public: VerifyingKey([0; PUBLIC_KEY_BYTES]),
-        }
+        let mut secret = Secret::<Expanded>::zeroed();
+        secret.seed.copy_from_slice(seed);
+        secret.expand();
+        let public = VerifyingKey(multiple_of_base(backend, &secret.scalar));
+        SigningKey { secret, public }
     }
 
     /// The seed.
     pub fn seed(&self) -> &[u8; SEED_BYTES] {
-        &self.seed
+        &self.secret.seed
     }
 
     /// The public key.
     pub fn verifying_key(&self) -> &VerifyingKey {
         &self.public
+    }
+}
+
+impl Clone for SigningKey {
+    fn clone(&self) -> Self {
+        let mut secret = Secret::<Expanded>::zeroed();
+        secret.seed.copy_from_slice(&self.secret.seed);
+        secret.scalar.copy_from_slice(&self.secret.scalar);
+        secret.prefix.copy_from_slice(&self.secret.prefix);
+        SigningKey { secret, public: self.public }
+    }
+}
+
+impl Expanded {
+    /// Completes a seed.
+    fn expand(&mut self) {
+        let mut digest = Zeroizing::new([0; DIGEST_BYTES]);
+        hash(&[&self.seed], &mut digest);
+        let (low, high) = digest.split_at(BYTES);
+        let clamped = Zeroizing::new(scalar::clamp(low.first_chunk().unwrap()));
+        self.scalar = scalar::read(&clamped);
+        self.prefix.copy_from_slice(high);
     }
 }
 
@@ -89,12 +104,14 @@ pub fn generate_batch<R: TryCryptoRng + ?Sized>(
     count: usize,
 ) -> Result<Vec<SigningKey>, Error> {
     let mut keys = Vec::with_capacity(count);
-    let mut seed = Zeroizing::new([0; SEED_BYTES]);
-    for _ in 0..count {
-        random.try_fill_bytes(&mut *seed).map_err(|_| Error::RandomSource)?;
-        keys.push(SigningKey::expand(&seed));
+    let mut scalars = Secret::<[Words]>::slice(count);
+    for scalar in &mut *scalars {
+        let mut secret = Secret::<Expanded>::zeroed();
+        random.try_fill_bytes(&mut secret.seed).map_err(|_| Error::RandomSource)?;
+        secret.expand();
+        scalar.copy_from_slice(&secret.scalar);
+        keys.push(SigningKey { secret, public: VerifyingKey([0; PUBLIC_KEY_BYTES]) });
     }
-    let scalars = Zeroizing::new(keys.iter().map(|key| key.scalar).collect::<Vec<_>>());
     for (key, public) in keys.iter_mut().zip(multiples_of_base(backend, &scalars)) {
         key.public = VerifyingKey(public);
     }
@@ -114,10 +131,13 @@ pub fn sign_as(
     message: &[u8],
 ) -> [u8; SIGNATURE_BYTES] {
     let domain = instance.domain();
-    let nonce = Zeroizing::new(scalar::reduce(&hash(&[domain, &key.prefix, message])));
+    let mut digest = Zeroizing::new([0; DIGEST_BYTES]);
+    hash(&[domain, &key.secret.prefix, message], &mut digest);
+    let nonce = Zeroizing::new(scalar::reduce(&digest));
     let r = multiple_of_base(backend, &nonce);
-    let challenge = scalar::reduce(&hash(&[domain, &r, &key.public.0, message]));
-    let s = scalar::mul_add(&key.scalar, &challenge, &nonce);
+    hash(&[domain, &r, &key.public.0, message], &mut digest);
+    let challenge = scalar::reduce(&digest);
+    let s = scalar::mul_add(&key.secret.scalar, &challenge, &nonce);
     let mut signature = [0; SIGNATURE_BYTES];
     signature[..BYTES].copy_from_slice(&r);
     signature[BYTES..].copy_from_slice(&scalar::write(&s));
@@ -192,21 +212,22 @@ fn verify_with(
     if !scalar::is_reduced_vartime(&s) {
         return Err(Error::Signature);
     }
-    let challenge = scalar::reduce(&hash(&[instance.domain(), r, &key.0, message]));
+    let mut digest = [0; DIGEST_BYTES];
+    hash(&[instance.domain(), r, &key.0, message], &mut digest);
+    let challenge = scalar::reduce(&digest);
     let point = multiples::double_multiple_vartime(backend, &challenge, &a.negated(), &s);
     let expected = point.encode(point.z.invert());
     if expected == *r { Ok(()) } else { Err(Error::Signature) }
 }
 
-/// SHA-512 of the concatenation of `parts`.
-fn hash(parts: &[&[u8]]) -> Zeroizing<[u8; DIGEST_BYTES]> {
+/// Writes SHA-512 of the concatenation of `parts`.
+fn hash(parts: &[&[u8]], to: &mut [u8; DIGEST_BYTES]) {
     let mut state = Sha512::new();
     for part in parts {
         state.update(part);
     }
-    let mut digest = Zeroizing::new([0; DIGEST_BYTES]);
-    state.finalize_into((&mut *digest).into());
-    digest
+    // Not by `finalize`, which would move the state and leave a copy.
+    state.finalize_into_reset(to.into());
 }
 
 fn multiple_of_base(backend: Backend, scalar: &Words) -> [u8; BYTES] {
@@ -215,16 +236,15 @@ fn multiple_of_base(backend: Backend, scalar: &Words) -> [u8; BYTES] {
 
 /// The encoded multiples of the base point.
 fn multiples_of_base(backend: Backend, scalars: &[Words]) -> Vec<[u8; BYTES]> {
-    let mut digits = Zeroizing::new(Vec::with_capacity(scalars.len()));
-    for scalar in scalars {
-        digits.push(*scalar::recode(scalar));
+    let mut digits = Secret::<[Recoded]>::slice(scalars.len());
+    for (digits, scalar) in digits.iter_mut().zip(scalars) {
+        *digits = *scalar::recode(scalar);
     }
-    let mut points = multiples::multiples_of_base(backend, &digits);
-    let mut divisors: Vec<Fe> = points.iter().map(|point| point.z).collect();
+    let points = multiples::multiples_of_base(backend, &digits);
+    let mut divisors = Secret::<[Fe]>::slice(points.len());
+    for (divisor, point) in divisors.iter_mut().zip(&*points) {
+        *divisor = point.z;
+    }
     invert_all(&mut divisors);
-    let encoded = points.iter().zip(&divisors).map(|(point, inverse)| point.encode(*inverse));
-    let encoded = encoded.collect();
-    points.zeroize();
-    divisors.zeroize();
-    encoded
+    points.iter().zip(&*divisors).map(|(point, inverse)| point.encode(*inverse)).collect()
 }

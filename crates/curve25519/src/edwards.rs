@@ -1,6 +1,7 @@
 //! Points of -x^2 + y^2 = 1 + d x^2 y^2, one at a time, by the formulas of Hisil, Wong, Carter and Dawson (2008), which hold for
 //! all points.
 
+use zerocopy::FromZeros;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::base::{self, ENTRIES, TABLES};
@@ -15,7 +16,7 @@ pub(crate) const D2: Fe = D.add(D).carried();
 pub(crate) const ROOT: Fe = Fe::small(2).power_for_root().square().mul(Fe::small(2));
 
 /// A point (X/Z, Y/Z), and T = XY/Z.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, FromZeros)]
 pub(crate) struct Point {
     pub(crate) x: Fe,
     pub(crate) y: Fe,

@@ -3,6 +3,8 @@
 //! An element is *reduced* if its limbs are below 2^51 + 2^17: so are those that products and lanes give. Factors may have limbs
 //! up to 2^54, so that one sum or difference, or two as the functions say, need no carries.
 
+use secret::Secret;
+use zerocopy::FromZeros;
 use zeroize::Zeroize;
 
 /// Bytes of an encoded element.
@@ -15,7 +17,7 @@ pub(crate) const LIMB_BITS: u32 = 51;
 pub(crate) const MASK: u64 = (1 << LIMB_BITS) - 1;
 
 /// An element, lowest limb first.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, FromZeros)]
 pub(crate) struct Fe(pub(crate) [u64; LIMBS]);
 
 impl Zeroize for Fe {
@@ -304,16 +306,16 @@ impl Fe {
 
 /// Inverts all elements together, which takes three products each and one inversion (Montgomery's trick). Zeros stay.
 pub(crate) fn invert_all(elements: &mut [Fe]) {
-    let mut before = Vec::with_capacity(elements.len());
+    let mut before = Secret::<[Fe]>::slice(elements.len());
     let mut all = Fe::ONE;
-    for element in elements.iter_mut() {
-        before.push(all);
+    for (element, before) in elements.iter_mut().zip(&mut *before) {
+        *before = all;
         let mut factor = *element;
         factor.assign(&Fe::ONE, element.is_zero());
         all = all.mul(factor);
     }
     let mut inverse = all.invert();
-    for (element, before) in elements.iter_mut().zip(&before).rev() {
+    for (element, before) in elements.iter_mut().zip(&*before).rev() {
         let zero = element.is_zero();
         let mut factor = *element;
         factor.assign(&Fe::ONE, zero);
@@ -321,7 +323,6 @@ pub(crate) fn invert_all(elements: &mut [Fe]) {
         element.assign(&Fe::ZERO, zero);
         inverse = inverse.mul(factor);
     }
-    before.zeroize();
     all.zeroize();
     inverse.zeroize();
 }

@@ -1,5 +1,6 @@
 //! The Montgomery ladder of RFC 7748, section 5, one at a time.
 
+use zerocopy::FromZeros;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::field::{BYTES, Fe};
@@ -9,7 +10,7 @@ use crate::scalar::clamp;
 pub(crate) const A24: u32 = 121_665;
 
 /// A u-coordinate X/Z.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, FromZeros)]
 pub(crate) struct Projective {
     pub(crate) x: Fe,
     pub(crate) z: Fe,

@@ -1,39 +1,43 @@
 //! Where multiples of points are computed: on lanes, or without.
 
 use lanes::{Backend, FieldDispatch, FieldParts};
+use secret::Secret;
 
 use crate::edwards::Point;
 use crate::scalar::{Recoded, Words};
 use crate::vector;
 
 /// Multiples of the base point by secret scalars.
-pub(crate) fn multiples_of_base(backend: Backend, scalars: &[Recoded]) -> Vec<Point> {
-    backend.run_field(OfBase { scalars })
+pub(crate) fn multiples_of_base(backend: Backend, scalars: &[Recoded]) -> Secret<[Point]> {
+    let mut points = Secret::<[Point]>::slice(scalars.len());
+    backend.run_field(OfBase { scalars, points: &mut points });
+    points
 }
 
 struct OfBase<'a> {
     scalars: &'a [Recoded],
+    points: &'a mut [Point],
 }
 
 impl FieldDispatch for OfBase<'_> {
-    type Output = Vec<Point>;
+    type Output = ();
 
-    fn on<L: FieldParts>(self, lanes: L) -> Vec<Point> {
-        let mut points = Vec::with_capacity(self.scalars.len());
+    fn on<L: FieldParts>(self, lanes: L) {
         // Eight at once take as long as four by themselves; four, where they need no more lanes, less than two by themselves.
         let alone = if L::IS_WHOLE { 3 } else { 1 };
         if self.scalars.len() > alone {
-            vector::multiples_of_base(lanes, self.scalars, &mut points);
+            vector::multiples_of_base(lanes, self.scalars, self.points);
         } else {
-            for scalar in self.scalars {
-                points.push(vector::multiple_of_base(lanes, scalar));
+            for (point, scalar) in self.points.iter_mut().zip(self.scalars) {
+                *point = vector::multiple_of_base(lanes, scalar);
             }
         }
-        points
     }
 
-    fn without(self) -> Vec<Point> {
-        self.scalars.iter().map(Point::multiple_of_base).collect()
+    fn without(self) {
+        for (point, scalar) in self.points.iter_mut().zip(self.scalars) {
+            *point = Point::multiple_of_base(scalar);
+        }
     }
 }
 

@@ -2,13 +2,16 @@
 
 use lanes::{Backend, FieldDispatch, FieldParts};
 use rand_core::TryCryptoRng;
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use secret::Secret;
+use zeroize::Zeroizing;
 
+use crate::edwards::Point;
 use crate::error::Error;
 use crate::field::{BYTES, Fe, equal_mask, invert_all};
 use crate::montgomery::{Projective, ladder};
 use crate::multiples::multiples_of_base;
-use crate::{scalar, vector};
+use crate::scalar::{self, Recoded};
+use crate::vector;
 
 /// Bytes of a secret key.
 pub const SECRET_KEY_BYTES: usize = BYTES;
@@ -17,19 +20,29 @@ pub const PUBLIC_KEY_BYTES: usize = BYTES;
 /// Bytes of a shared secret.
 pub const SHARED_SECRET_BYTES: usize = BYTES;
 
-/// A secret key: 32 random bytes, kept as they are and clamped where they are used.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct SecretKey([u8; SECRET_KEY_BYTES]);
+/// A secret key: 32 random bytes, kept as they are and clamped where they are used. In protected memory; erased on drop.
+pub struct SecretKey(Secret<[u8; SECRET_KEY_BYTES]>);
 
 impl SecretKey {
     /// Takes bytes; all are keys.
     pub fn from_bytes(bytes: &[u8; SECRET_KEY_BYTES]) -> Self {
-        SecretKey(*bytes)
+        SecretKey(Secret::<[u8; SECRET_KEY_BYTES]>::copy_of(bytes))
+    }
+
+    /// Whether it lies in protected memory, as it does unless there was none.
+    pub fn is_protected(&self) -> bool {
+        self.0.is_protected()
     }
 
     /// Its bytes.
     pub fn as_bytes(&self) -> &[u8; SECRET_KEY_BYTES] {
         &self.0
+    }
+}
+
+impl Clone for SecretKey {
+    fn clone(&self) -> Self {
+        Self::from_bytes(&self.0)
     }
 }
 
@@ -47,9 +60,8 @@ pub struct KeyPair {
     pub secret: SecretKey,
 }
 
-/// A shared secret.
-#[derive(Clone, Zeroize, ZeroizeOnDrop)]
-pub struct SharedSecret([u8; SHARED_SECRET_BYTES]);
+/// A shared secret. In protected memory; erased on drop.
+pub struct SharedSecret(Secret<[u8; SHARED_SECRET_BYTES]>);
 
 impl SharedSecret {
     /// Its bytes.
@@ -60,7 +72,7 @@ impl SharedSecret {
     /// The secret, unless it is zero; which of them is, is public.
     fn contributory(self) -> Result<Self, Error> {
         let mut bits = 0;
-        for byte in self.0 {
+        for &byte in &*self.0 {
             bits |= u64::from(byte);
         }
         let contributory = equal_mask(bits, 0) == 0;
@@ -81,8 +93,8 @@ pub fn generate_batch<R: TryCryptoRng + ?Sized>(
 ) -> Result<Vec<KeyPair>, Error> {
     let mut secrets = Vec::with_capacity(count);
     for _ in 0..count {
-        let mut secret = SecretKey([0; SECRET_KEY_BYTES]);
-        random.try_fill_bytes(&mut secret.0).map_err(|_| Error::RandomSource)?;
+        let mut secret = SecretKey(Secret::zeroed());
+        random.try_fill_bytes(&mut *secret.0).map_err(|_| Error::RandomSource)?;
         secrets.push(secret);
     }
     let publics = public_keys(backend, &secrets);
@@ -97,22 +109,21 @@ pub fn public_key(backend: Backend, secret: &SecretKey) -> PublicKey {
 
 /// The public keys of secret ones, together cheaper than one by one.
 pub fn public_keys(backend: Backend, secrets: &[SecretKey]) -> Vec<PublicKey> {
-    let mut digits = Zeroizing::new(Vec::with_capacity(secrets.len()));
-    for secret in secrets {
+    let mut digits = Secret::<[Recoded]>::slice(secrets.len());
+    for (digits, secret) in digits.iter_mut().zip(secrets) {
         let scalar = Zeroizing::new(scalar::clamp(&secret.0));
-        digits.push(*scalar::recode(&Zeroizing::new(scalar::read(&scalar))));
+        *digits = *scalar::recode(&Zeroizing::new(scalar::read(&scalar)));
     }
-    let mut points = multiples_of_base(backend, &digits);
+    let points = multiples_of_base(backend, &digits);
     // u = (1 + y) / (1 - y) = (Z + Y) / (Z - Y).
-    let mut divisors: Vec<Fe> = points.iter().map(|point| point.z.sub(point.y)).collect();
+    let mut divisors = Secret::<[Fe]>::slice(points.len());
+    for (divisor, point) in divisors.iter_mut().zip(&*points) {
+        *divisor = point.z.sub(point.y);
+    }
     invert_all(&mut divisors);
-    let keys = points.iter().zip(&divisors);
-    let keys =
-        keys.map(|(point, inverse)| PublicKey(point.z.add(point.y).mul(*inverse).to_bytes()));
-    let keys = keys.collect();
-    points.zeroize();
-    divisors.zeroize();
-    keys
+    let key =
+        |(point, inverse): (&Point, &Fe)| PublicKey(point.z.add(point.y).mul(*inverse).to_bytes());
+    points.iter().zip(&*divisors).map(key).collect()
 }
 
 /// The secret that the owners of two key pairs share.
@@ -149,47 +160,52 @@ fn multiply_all(
     secrets: &[SecretKey],
     publics: &[PublicKey],
 ) -> Vec<SharedSecret> {
-    let mut points = ladders(backend, secrets, publics);
-    let mut divisors: Vec<Fe> = points.iter().map(|point| point.z).collect();
+    let mut points = Secret::<[Projective]>::slice(secrets.len());
+    backend.run_field(Ladders { secrets, publics, points: &mut points });
+    let mut divisors = Secret::<[Fe]>::slice(points.len());
+    for (divisor, point) in divisors.iter_mut().zip(&*points) {
+        *divisor = point.z;
+    }
     invert_all(&mut divisors);
-    let results = points.iter().zip(&divisors);
-    let results = results.map(|(point, inverse)| SharedSecret(point.x.mul(*inverse).to_bytes()));
-    let results = results.collect();
-    points.zeroize();
-    divisors.zeroize();
-    results
-}
-
-fn ladders(backend: Backend, secrets: &[SecretKey], publics: &[PublicKey]) -> Vec<Projective> {
-    backend.run_field(Ladders { secrets, publics })
+    let result = |(point, inverse): (&Projective, &Fe)| {
+        let mut secret = SharedSecret(Secret::zeroed());
+        *secret.0 = point.x.mul(*inverse).to_bytes();
+        secret
+    };
+    points.iter().zip(&*divisors).map(result).collect()
 }
 
 struct Ladders<'a> {
     secrets: &'a [SecretKey],
     publics: &'a [PublicKey],
+    points: &'a mut [Projective],
 }
 
 impl<'a> Ladders<'a> {
-    fn pairs(&self) -> impl Iterator<Item = (&'a [u8; BYTES], &'a [u8; BYTES])> {
-        self.secrets.iter().zip(self.publics).map(|(secret, public)| (&secret.0, &public.0))
+    fn pairs(&self) -> impl Iterator<Item = (&'a [u8; BYTES], &'a [u8; BYTES])> + use<'a> {
+        self.secrets.iter().zip(self.publics).map(|(secret, public)| (&*secret.0, &public.0))
     }
 }
 
 impl FieldDispatch for Ladders<'_> {
-    type Output = Vec<Projective>;
+    type Output = ();
 
-    fn on<L: FieldParts>(self, lanes: L) -> Vec<Projective> {
-        let mut points = Vec::with_capacity(self.secrets.len());
+    fn on<L: FieldParts>(self, lanes: L) {
+        let pairs = self.pairs();
         // Eight at once, or four where lanes are halves, take longer than two by themselves, and less than three.
         if self.secrets.len() < 3 {
-            points.extend(self.pairs().map(|(secret, u)| vector::ladder(lanes, secret, u)));
+            for (point, (secret, u)) in self.points.iter_mut().zip(pairs) {
+                *point = vector::ladder(lanes, secret, u);
+            }
         } else {
-            vector::ladders(lanes, self.pairs(), &mut points);
+            vector::ladders(lanes, pairs, self.points);
         }
-        points
     }
 
-    fn without(self) -> Vec<Projective> {
-        self.pairs().map(|(secret, u)| ladder(secret, u)).collect()
+    fn without(self) {
+        let pairs = self.pairs();
+        for (point, (secret, u)) in self.points.iter_mut().zip(pairs) {
+            *point = ladder(secret, u);
+        }
     }
 }

@@ -36,9 +36,9 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         Ok(both.collect())
     }
 
-    fn read_public_key(bytes: &[u8]) -> Result<Self::PublicKey, Error> {
+    fn read_public_key(backend: Backend, bytes: &[u8]) -> Result<Self::PublicKey, Error> {
         let (a, b) = split("public key", Self::PUBLIC_KEY_BYTES, bytes, A::PUBLIC_KEY_BYTES)?;
-        Ok((A::read_public_key(a)?, B::read_public(b)?))
+        Ok((A::read_public_key(backend, a)?, B::read_public(b)?))
     }
 
     fn write_public_key((a, b): &Self::PublicKey, out: &mut [u8]) {
@@ -47,9 +47,9 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         B::write_public(b, out_b);
     }
 
-    fn read_secret_key(bytes: &[u8]) -> Result<Self::SecretKey, Error> {
+    fn read_secret_key(backend: Backend, bytes: &[u8]) -> Result<Self::SecretKey, Error> {
         let (a, b) = split("secret key", Self::SECRET_KEY_BYTES, bytes, A::SECRET_KEY_BYTES)?;
-        Ok((A::read_secret_key(a)?, B::read_secret(b)?))
+        Ok((A::read_secret_key(backend, a)?, B::read_secret(backend, b)?))
     }
 
     fn write_secret_key((a, b): &Self::SecretKey, out: &mut [u8]) {
@@ -143,6 +143,10 @@ impl<B: KeyExchange> Storable for Ephemeral<B> {
         self.secret.store(out);
     }
 
+    fn is_protected(&self) -> bool {
+        self.secret.is_protected()
+    }
+
     fn restore(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
         Ok(Ephemeral { secret: B::Secret::restore(backend, bytes)?, backend })
     }
@@ -155,6 +159,10 @@ impl<A: Storable, B: Storable> Storable for (A, B) {
         let (out_a, out_b) = out.split_at_mut(A::STORED_BYTES);
         self.0.store(out_a);
         self.1.store(out_b);
+    }
+
+    fn is_protected(&self) -> bool {
+        self.0.is_protected() && self.1.is_protected()
     }
 
     fn restore(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {

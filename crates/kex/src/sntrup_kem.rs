@@ -39,16 +39,16 @@ impl<P: ParameterSet> Kem for Sntrup<P> {
             .collect())
     }
 
-    fn read_public_key(bytes: &[u8]) -> Result<PublicKey<P>, Error> {
-        Ok(PublicKey::from_bytes(bytes)?)
+    fn read_public_key(backend: Backend, bytes: &[u8]) -> Result<PublicKey<P>, Error> {
+        Ok(PublicKey::from_bytes_on(backend, bytes)?)
     }
 
     fn write_public_key(key: &PublicKey<P>, out: &mut [u8]) {
         out.copy_from_slice(key.as_bytes());
     }
 
-    fn read_secret_key(bytes: &[u8]) -> Result<SecretKey<P>, Error> {
-        Ok(SecretKey::from_bytes(bytes)?)
+    fn read_secret_key(backend: Backend, bytes: &[u8]) -> Result<SecretKey<P>, Error> {
+        Ok(SecretKey::from_bytes_on(backend, bytes)?)
     }
 
     fn write_secret_key(key: &SecretKey<P>, out: &mut [u8]) {
@@ -120,6 +120,10 @@ impl<P: ParameterSet> Storable for SecretKey<P> {
         out.copy_from_slice(self.as_bytes());
     }
 
+    fn is_protected(&self) -> bool {
+        self.is_protected()
+    }
+
     fn restore(_: Backend, bytes: &[u8]) -> Result<Self, Error> {
         Ok(SecretKey::from_trusted_bytes(bytes)?)
     }
@@ -130,6 +134,10 @@ impl<P: ParameterSet> Storable for PreparedEncapsulation<P> {
 
     fn store(&self, out: &mut [u8]) {
         self.write(out);
+    }
+
+    fn is_protected(&self) -> bool {
+        self.is_protected()
     }
 
     fn restore(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {

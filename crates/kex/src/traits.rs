@@ -14,6 +14,9 @@ pub trait Storable: Send + Sized {
     /// `out` has another length.
     fn store(&self, out: &mut [u8]);
 
+    /// Whether it lies in protected memory, as it does unless there was none.
+    fn is_protected(&self) -> bool;
+
     /// Reads what [`Storable::store`] wrote in the same process and nobody else could have changed since. `backend` is the one that it
     /// was made for.
     ///
@@ -59,7 +62,7 @@ pub trait Kem: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// Its length is wrong, or it is not the canonical encoding of a key that may be used.
-    fn read_public_key(bytes: &[u8]) -> Result<Self::PublicKey, Error>;
+    fn read_public_key(backend: Backend, bytes: &[u8]) -> Result<Self::PublicKey, Error>;
 
     /// Writes a public key.
     fn write_public_key(key: &Self::PublicKey, out: &mut [u8]);
@@ -68,7 +71,7 @@ pub trait Kem: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// Its length is wrong, or it is not an encoding of a key.
-    fn read_secret_key(bytes: &[u8]) -> Result<Self::SecretKey, Error>;
+    fn read_secret_key(backend: Backend, bytes: &[u8]) -> Result<Self::SecretKey, Error>;
 
     /// Writes a secret key.
     fn write_secret_key(key: &Self::SecretKey, out: &mut [u8]);
@@ -215,7 +218,7 @@ pub trait KeyExchange: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// Its length is wrong.
-    fn read_secret(bytes: &[u8]) -> Result<Self::Secret, Error>;
+    fn read_secret(backend: Backend, bytes: &[u8]) -> Result<Self::Secret, Error>;
 
     /// Writes a secret value.
     fn write_secret(secret: &Self::Secret, out: &mut [u8]);

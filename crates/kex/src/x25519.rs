@@ -1,7 +1,6 @@
 use curve25519::x25519::{self, KeyPair, PublicKey, SecretKey};
-use lanes::{Backend, Portable};
+use lanes::Backend;
 use rand_core::TryCryptoRng;
-use zeroize::Zeroizing;
 
 use crate::{Error, KeyExchange, Storable};
 
@@ -76,13 +75,11 @@ impl KeyExchange for X25519 {
         out.copy_from_slice(&public.0);
     }
 
-    fn read_secret(bytes: &[u8]) -> Result<Secret, Error> {
-        Error::check_length("X25519 secret key", BYTES, bytes)?;
-        let mut scalar = Zeroizing::new([0; BYTES]);
-        scalar.copy_from_slice(bytes);
-        let secret = SecretKey::from_bytes(&scalar);
-        // Keys that are read are few: whoever reads one need not choose a backend.
-        let public = x25519::public_key(Backend::Portable(Portable), &secret);
+    fn read_secret(backend: Backend, bytes: &[u8]) -> Result<Secret, Error> {
+        let wrong =
+            |_| Error::Length { object: "X25519 secret key", expected: BYTES, actual: bytes.len() };
+        let secret = SecretKey::from_bytes(bytes.try_into().map_err(wrong)?);
+        let public = x25519::public_key(backend, &secret);
         Ok(Secret(KeyPair { public, secret }))
     }
 
@@ -106,6 +103,13 @@ impl KeyExchange for X25519 {
 #[derive(Clone)]
 pub struct Secret(KeyPair);
 
+impl Secret {
+    /// The public value.
+    pub fn public(&self) -> &PublicKey {
+        &self.0.public
+    }
+}
+
 impl Storable for Secret {
     const STORED_BYTES: usize = 2 * BYTES;
 
@@ -115,14 +119,17 @@ impl Storable for Secret {
         public.copy_from_slice(&self.0.public.0);
     }
 
+    fn is_protected(&self) -> bool {
+        self.0.secret.is_protected()
+    }
+
     fn restore(_: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        Error::check_length("stored X25519 secret", Self::STORED_BYTES, bytes)?;
-        let mut scalar = Zeroizing::new([0; BYTES]);
-        let mut public = [0; BYTES];
-        scalar.copy_from_slice(&bytes[..BYTES]);
-        public.copy_from_slice(&bytes[BYTES..]);
-        let secret = SecretKey::from_bytes(&scalar);
-        Ok(Secret(KeyPair { public: PublicKey(public), secret }))
+        let ([scalar, public], []) = bytes.as_chunks() else {
+            let (expected, actual) = (Self::STORED_BYTES, bytes.len());
+            return Err(Error::Length { object: "stored X25519 secret", expected, actual });
+        };
+        let secret = SecretKey::from_bytes(scalar);
+        Ok(Secret(KeyPair { public: PublicKey(*public), secret }))
     }
 }
 
@@ -156,7 +163,7 @@ mod tests {
         let mut stored = [0; Secret::STORED_BYTES];
         secret.store(&mut stored);
         let restored = Secret::restore(Backend::best(), &stored).unwrap();
-        let read = X25519::read_secret(secret.0.secret.as_bytes()).unwrap();
+        let read = X25519::read_secret(Backend::best(), secret.0.secret.as_bytes()).unwrap();
         for other in [restored, read] {
             assert_eq!(other.0.secret.as_bytes(), secret.0.secret.as_bytes());
             assert_eq!(X25519::public(&other), X25519::public(&secret));
@@ -173,7 +180,7 @@ mod tests {
         let secret = hex("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4");
         let peer = hex("e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c");
         let shared = hex("c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552");
-        let secret = X25519::read_secret(&secret).unwrap();
+        let secret = X25519::read_secret(Backend::best(), &secret).unwrap();
         let peer = X25519::read_public(&peer).unwrap();
         let mut out = [0; BYTES];
         X25519::complete(&secret, Backend::best(), &peer, &mut out).unwrap();

@@ -30,22 +30,14 @@ pub trait Kind: Send + Sync + 'static {
     /// Writes [`Self::STORED_BYTES`] bytes.
     fn store(item: &Self::Item, out: &mut [u8]);
 
+    /// Whether an item's secrets lie in protected memory, as they do unless there was none.
+    fn is_protected(item: &Self::Item) -> bool;
+
     /// Reads what [`Kind::store`] wrote.
     ///
     /// # Errors
     /// The length is wrong.
     fn restore(backend: Backend, bytes: &[u8]) -> Result<Self::Item, Error>;
-}
-
-/// Items of two halves, of which everybody may have one; stored is the other.
-pub trait Halves: Kind {
-    /// What everybody may have.
-    type Public;
-    /// What is left.
-    type Secret: Storable;
-
-    /// Takes an item apart.
-    fn halves(item: Self::Item) -> (Self::Public, Self::Secret);
 }
 
 /// What the items of a pool are for.
@@ -94,18 +86,13 @@ impl<K: Kem> Kind for KeyPairs<K> {
         item.secret.store(out);
     }
 
+    fn is_protected(item: &KeyPair<K>) -> bool {
+        item.secret.is_protected()
+    }
+
     fn restore(backend: Backend, bytes: &[u8]) -> Result<KeyPair<K>, Error> {
         let secret = K::SecretKey::restore(backend, bytes)?;
         Ok(KeyPair { public: K::public_key(&secret), secret })
-    }
-}
-
-impl<K: Kem> Halves for KeyPairs<K> {
-    type Public = K::PublicKey;
-    type Secret = K::SecretKey;
-
-    fn halves(item: KeyPair<K>) -> (K::PublicKey, K::SecretKey) {
-        (item.public, item.secret)
     }
 }
 
@@ -127,6 +114,10 @@ impl<K: Kem> Kind for Encapsulations<K> {
 
     fn store(item: &Self::Item, out: &mut [u8]) {
         item.store(out);
+    }
+
+    fn is_protected(item: &Self::Item) -> bool {
+        item.is_protected()
     }
 
     fn restore(backend: Backend, bytes: &[u8]) -> Result<Self::Item, Error> {
@@ -153,16 +144,11 @@ impl<X: KeyExchange> Kind for Exchanges<X> {
         item.store(out);
     }
 
+    fn is_protected(item: &X::Secret) -> bool {
+        item.is_protected()
+    }
+
     fn restore(backend: Backend, bytes: &[u8]) -> Result<X::Secret, Error> {
         X::Secret::restore(backend, bytes)
-    }
-}
-
-impl<X: KeyExchange> Halves for Exchanges<X> {
-    type Public = X::Public;
-    type Secret = X::Secret;
-
-    fn halves(item: X::Secret) -> (X::Public, X::Secret) {
-        (X::public(&item), item)
     }
 }

@@ -1,13 +1,12 @@
 //! Single-use key pairs and prepared encapsulations, made ahead of time in batches ([`Pool`]).
 //!
-//! What is kept is kept as bytes, in memory that is locked where that is allowed, left out of core dumps, and zero in a child of fork. An
-//! item leaves by move, its slot erased. No item is handed out twice: a slot belongs to whoever clears its bit, and a process only ever
-//! looks at slots that it filled itself. Nobody waits for anybody: who finds a pool empty makes what it needs.
+//! Items are kept as bytes, in memory that is locked where that is allowed, left out of core dumps, and zero in a child of fork. A
+//! batch is made in such memory, too. An item that is handed out moves to a [`secret::Secret`] of its own, which a child of fork
+//! inherits, and its slot is erased. No item is handed out twice: a slot belongs to the thread that clears its bit, and a process
+//! reads only slots that it filled itself. No thread waits for another: one that finds a pool empty makes what it needs.
 
-mod arena;
 mod clock;
 mod growth;
-mod hand;
 mod kind;
 mod material;
 mod pool;
@@ -18,8 +17,7 @@ mod shelf;
 mod statistics;
 mod store;
 
-pub use hand::InHand;
-pub use kind::{Encapsulations, Exchanges, Halves, KeyPairs, Kind, Purpose};
+pub use kind::{Encapsulations, Exchanges, KeyPairs, Kind, Purpose};
 pub use material::Material;
 pub use pool::Pool;
 pub use pools::{Builder, Pools};

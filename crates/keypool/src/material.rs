@@ -1,17 +1,12 @@
-use kex::{Error, Kem, KeyPair};
-use zeroize::Zeroizing;
-
-use crate::hand::InHand;
-use crate::kind::KeyPairs;
+use kex::{Backend, Error, Kem, KeyPair};
+use secret::Secret;
 
 /// A key's contents: immutable, so that operations in progress keep what they began with.
 pub enum Material<K: Kem> {
     /// The public half alone.
     Public(K::PublicKey),
-    /// A key from elsewhere.
+    /// Both halves.
     Pair(KeyPair<K>),
-    /// One from a pool.
-    InHand(InHand<KeyPairs<K>>),
 }
 
 impl<K: Kem> Material<K> {
@@ -20,7 +15,6 @@ impl<K: Kem> Material<K> {
         match self {
             Material::Public(public) => public,
             Material::Pair(pair) => &pair.public,
-            Material::InHand(pair) => pair.public(),
         }
     }
 
@@ -29,16 +23,17 @@ impl<K: Kem> Material<K> {
         !matches!(self, Material::Public(_))
     }
 
-    /// Lets `work` have the secret half; `None` if there is none.
-    pub fn with_secret<R>(
-        &self,
-        work: impl FnOnce(&K::SecretKey) -> Result<R, Error>,
-    ) -> Option<Result<R, Error>> {
+    /// The secret half, if there is one.
+    pub fn secret(&self) -> Option<&K::SecretKey> {
         match self {
             Material::Public(_) => None,
-            Material::Pair(pair) => Some(work(&pair.secret)),
-            Material::InHand(pair) => Some(pair.with_secret(work)),
+            Material::Pair(pair) => Some(&pair.secret),
         }
+    }
+
+    /// Lets `work` have the secret half; `None` if there is none.
+    pub fn with_secret<R>(&self, work: impl FnOnce(&K::SecretKey) -> R) -> Option<R> {
+        self.secret().map(work)
     }
 
     /// The encoded public half.
@@ -49,29 +44,26 @@ impl<K: Kem> Material<K> {
     }
 
     /// The encoded secret half, if there is one.
-    pub fn secret_bytes(&self) -> Option<Zeroizing<Vec<u8>>> {
-        let mut bytes = Zeroizing::new(vec![0; K::SECRET_KEY_BYTES]);
-        let written = self.with_secret(|secret| {
-            K::write_secret_key(secret, &mut bytes);
-            Ok(())
-        });
-        written?.ok().map(|()| bytes)
+    pub fn secret_bytes(&self) -> Option<Secret<[u8]>> {
+        let mut bytes = Secret::<[u8]>::slice(K::SECRET_KEY_BYTES);
+        K::write_secret_key(self.secret()?, &mut bytes);
+        Some(bytes)
     }
 
     /// Reads a public key.
     ///
     /// # Errors
     /// As [`Kem::read_public_key`].
-    pub fn from_public_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        Ok(Material::Public(K::read_public_key(bytes)?))
+    pub fn from_public_bytes(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        Ok(Material::Public(K::read_public_key(backend, bytes)?))
     }
 
     /// Reads a secret key.
     ///
     /// # Errors
     /// As [`Kem::read_secret_key`].
-    pub fn from_secret_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let secret = K::read_secret_key(bytes)?;
+    pub fn from_secret_bytes(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        let secret = K::read_secret_key(backend, bytes)?;
         Ok(Material::Pair(KeyPair { public: K::public_key(&secret), secret }))
     }
 }

@@ -7,22 +7,20 @@ use kex::{Backend, Error};
 
 use crate::clock::Time;
 use crate::growth::Growth;
-use crate::hand::Hand;
 use crate::kind::Kind;
 use crate::refiller::{Member, Refiller, Tended};
 use crate::settings::{Batch, Refill, Settings};
 use crate::statistics::{Counted, Counter, Counts};
 use crate::store::Store;
 use fork::{PerProcess, Process};
+use secret::{Secret, wiped_on_fork};
 
-/// Of one kind of item, as many as there is demand for.
+/// A stock of items of one kind, as large as demand wants it.
 pub struct Pool<K: Kind> {
     name: String,
     backend: Backend,
     settings: Settings,
     store: PerProcess<Store<K::Memory>>,
-    /// For what has been taken and waits for its use: nothing before the first; `None` if there is no such memory.
-    hand: PerProcess<Option<Arc<Hand>>>,
     /// What was made then or before is not handed out, as [`Time::to_bits`].
     flushed: AtomicU64,
     refiller: Arc<Refiller>,
@@ -55,7 +53,6 @@ impl<K: Kind> Pool<K> {
             backend,
             settings,
             store: PerProcess::new(),
-            hand: PerProcess::new(),
             flushed: AtomicU64::new(0),
             refiller,
             kind: PhantomData,
@@ -70,14 +67,16 @@ impl<K: Kind> Pool<K> {
         loop {
             let process = Process::current();
             let store = self.store(process);
-            let item = match self.in_stock(store) {
-                Some(item) => item,
-                None => self.make(store)?,
-            };
-            // A handler of a signal may have forked since: then the parent has it, too.
-            if Process::current() == process {
-                return Ok(item);
+            let item = self.in_stock(store).map_or_else(|| self.make(store), Ok);
+            // A signal handler may have forked since: then the parent has the item, too, or it was made of zeros.
+            if Process::current() != process {
+                continue;
             }
+            let item = item?;
+            if !K::is_protected(&item) {
+                store.counters.add(Counter::Exposed, 1);
+            }
+            return Ok(item);
         }
     }
 
@@ -115,15 +114,7 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    pub(crate) fn hand(&self, process: Process) -> Option<&Arc<Hand>> {
-        self.hand.get_or_make(process, |_| Hand::new(K::STORED_BYTES)).as_ref()
-    }
-
-    pub(crate) fn backend(&self) -> Backend {
-        self.backend
-    }
-
-    pub(crate) fn store(&self, process: Process) -> &Store<K::Memory> {
+    fn store(&self, process: Process) -> &Store<K::Memory> {
         self.store.get_or_make(process, |inherited| {
             let settings = &self.settings;
             let counters = Counted::new(settings.statistics, process, &self.name, K::PURPOSE);
@@ -179,10 +170,22 @@ impl<K: Kind> Pool<K> {
             None
         };
         let made = match batch {
-            Some((mut memory, size)) => self.generate(store, &mut memory, size, 1),
-            None => self.generate(store, &mut K::Memory::default(), 1, 1),
+            Some((mut memory, size)) => self.generate(store, &mut memory, size, 1)?,
+            // For immediate use: a child of fork may go on with it, as with any key in use.
+            None => {
+                let mut items = K::generate(&mut K::Memory::default(), self.backend, 1)?;
+                store.counters.add(Counter::Generated, items.len());
+                items.pop()
+            }
         };
-        made?.ok_or(Error::RandomSource)
+        made.ok_or(Error::RandomSource)
+    }
+
+    /// Moves an item that a child of fork would find wiped to memory that the child inherits.
+    fn inherited(&self, item: K::Item) -> Result<K::Item, Error> {
+        let mut bytes = Secret::<[u8]>::slice(K::STORED_BYTES);
+        K::store(&item, &mut bytes);
+        K::restore(self.backend, &bytes)
     }
 
     /// Tells the background that there is nothing; `false` if there is no background.
@@ -197,7 +200,7 @@ impl<K: Kind> Pool<K> {
                 })
     }
 
-    /// Makes `size` items, puts them in stock but for `wanted` of them (0 or 1), which are returned.
+    /// Makes `size` items, puts them in stock but for `wanted` of them (0 or 1), which are returned. A child of fork finds the batch wiped.
     fn generate(
         &self,
         store: &Store<K::Memory>,
@@ -213,11 +216,12 @@ impl<K: Kind> Pool<K> {
         let (mut first, mut left) = (None, size);
         while left > 0 {
             let made = Time::now();
-            let mut items = K::generate(memory, self.backend, left.min(PIECE))?;
+            let count = left.min(PIECE);
+            let mut items = wiped_on_fork(|| K::generate(memory, self.backend, count))?;
             left -= items.len();
             store.counters.add(Counter::Generated, items.len());
             if wanted > 0 && first.is_none() {
-                first = items.pop();
+                first = items.pop().map(|item| self.inherited(item)).transpose()?;
             }
             let kept = store.put(made, items.len(), |i, bytes| K::store(&items[i], bytes));
             store.counters.add(Counter::Discarded, items.len() - kept);

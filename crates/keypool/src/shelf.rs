@@ -1,168 +1,7 @@
-//! Who owns a slot. Each is free, ready (filled) or in somebody's hands, and two bitmaps say which: whoever clears a slot's bit has it,
-//! and sets one to give it away. There is no lock that a thread could hold while another waits or forks.
+//! Who owns a slot. Each is free, ready (filled) or owned by a thread, and two sets say which: the thread that takes a slot out of a
+//! set owns it, and puts it into one to give it away. There is no lock that a thread could hold while another waits or forks.
 
-use core::sync::atomic::{AtomicU64, Ordering};
-
-/// A word that threads share: the processor's, or a model checker's.
-pub(crate) trait Word: Send + Sync {
-    fn new(bits: u64) -> Self;
-    /// What the word holds, or held a moment ago.
-    fn peek(&self) -> u64;
-    /// A hint for others; nothing follows from it.
-    fn hint(&self, bits: u64);
-    /// Clears bits and says what there was before. Sees what was done before the bits were set.
-    fn clear(&self, bits: u64) -> u64;
-    /// Sets bits. Who clears them sees what was done before.
-    fn set(&self, bits: u64);
-}
-
-impl Word for AtomicU64 {
-    fn new(bits: u64) -> Self {
-        AtomicU64::new(bits)
-    }
-
-    fn peek(&self) -> u64 {
-        self.load(Ordering::Relaxed)
-    }
-
-    fn hint(&self, bits: u64) {
-        self.store(bits, Ordering::Relaxed);
-    }
-
-    fn clear(&self, bits: u64) -> u64 {
-        self.fetch_and(!bits, Ordering::Acquire)
-    }
-
-    fn set(&self, bits: u64) {
-        self.fetch_or(bits, Ordering::Release);
-    }
-}
-
-const BITS: usize = u64::BITS as usize;
-
-/// A set of slots.
-pub(crate) struct Set<W> {
-    lines: Box<[Line<W>]>,
-    words: usize,
-    /// Where to look first: behind the slot that was taken last, so that slots take turns and the oldest goes first.
-    next: Line<W>,
-}
-
-/// What is in other lines of the cache is left in peace.
-#[repr(align(64))]
-struct Line<W>([W; LINE_WORDS]);
-
-const LINE_WORDS: usize = 8;
-
-impl<W: Word> Set<W> {
-    /// All of `count` slots, or none.
-    pub(crate) fn new(count: usize, full: bool) -> Self {
-        let word = |i: usize| match count.saturating_sub(BITS * i) {
-            _ if !full => W::new(0),
-            BITS.. => W::new(u64::MAX),
-            rest => W::new((1 << rest) - 1),
-        };
-        let words = count.div_ceil(BITS);
-        let line = |i: usize| Line(core::array::from_fn(|j| word(LINE_WORDS * i + j)));
-        let lines = (0..words.div_ceil(LINE_WORDS)).map(line).collect();
-        Set { lines, words, next: Line(core::array::from_fn(|_| W::new(0))) }
-    }
-
-    fn word(&self, i: usize) -> &W {
-        &self.lines[i / LINE_WORDS].0[i % LINE_WORDS]
-    }
-
-    /// Takes up to `count` slots out, all of one word, which are then the caller's alone: the word, and their bits in it. The bits are zero
-    /// if there are none.
-    fn claim(&self, count: usize) -> (usize, u64) {
-        let (word, bits) = self.claim_from(self.next.0[0].peek() as usize, count);
-        if bits != 0 {
-            let behind = BITS * (word + 1) - bits.leading_zeros() as usize;
-            self.next.0[0].hint(behind as u64);
-        }
-        (word, bits)
-    }
-
-    fn claim_from(&self, start: usize, count: usize) -> (usize, u64) {
-        let start = start % (BITS * self.words);
-        // The first word comes twice: first what lies behind the start, in the end what lies before it.
-        for i in 0..=self.words {
-            let place = (start / BITS + i) % self.words;
-            let behind = u64::MAX << (start % BITS);
-            let range = match i {
-                0 => behind,
-                i if i == self.words => !behind,
-                _ => u64::MAX,
-            };
-            loop {
-                let wanted = lowest(self.word(place).peek() & range, count);
-                if wanted == 0 {
-                    break;
-                }
-                let claimed = self.word(place).clear(wanted) & wanted;
-                if claimed != 0 {
-                    return (place, claimed);
-                }
-            }
-        }
-        (0, 0)
-    }
-
-    /// Takes one slot out, if there is one: they take turns.
-    pub(crate) fn claim_one(&self) -> Option<Bit> {
-        let (word, bit) = self.claim(1);
-        (bit != 0).then_some(Bit { word, bit })
-    }
-
-    /// Takes the first slot out, if there is one: it is the likeliest to be in the cache.
-    pub(crate) fn claim_first(&self) -> Option<Bit> {
-        let (word, bit) = self.claim_from(0, 1);
-        (bit != 0).then_some(Bit { word, bit })
-    }
-
-    /// Puts slots of a word in, which are then the caller's no more.
-    fn release_all(&self, word: usize, bits: u64) {
-        self.word(word).set(bits);
-    }
-
-    /// Puts a slot in, which is then the caller's no more.
-    pub(crate) fn release(&self, slot: Bit) {
-        self.release_all(slot.word, slot.bit);
-    }
-
-    fn len(&self) -> usize {
-        (0..self.words).map(|i| self.word(i).peek().count_ones() as usize).sum()
-    }
-}
-
-/// A slot's place in a set.
-#[derive(Clone, Copy)]
-pub(crate) struct Bit {
-    word: usize,
-    bit: u64,
-}
-
-impl Bit {
-    /// The slot's number.
-    pub(crate) fn slot(self) -> usize {
-        BITS * self.word + self.bit.trailing_zeros() as usize
-    }
-}
-
-/// The lowest `count` of some bits.
-fn lowest(bits: u64, count: usize) -> u64 {
-    let mut rest = bits;
-    for _ in 0..count {
-        rest &= rest.wrapping_sub(1);
-    }
-    bits & !rest
-}
-
-/// The slots that some bits of a word stand for.
-fn slots(word: usize, bits: u64) -> impl Iterator<Item = usize> {
-    let is_set = move |bit: &usize| bits >> bit & 1 != 0;
-    (0..BITS).filter(is_set).map(move |bit| BITS * word + bit)
-}
+use secret::{Arena, Set, Word, erase};
 
 /// Memory in slots.
 ///
@@ -174,6 +13,14 @@ pub(crate) unsafe trait Slots {
     /// # Safety
     /// Nobody else has the slot.
     unsafe fn with<R>(&self, slot: usize, work: impl FnOnce(&mut [u8]) -> R) -> R;
+}
+
+// SAFETY: slots of an arena do not overlap.
+unsafe impl Slots for Arena {
+    unsafe fn with<R>(&self, slot: usize, work: impl FnOnce(&mut [u8]) -> R) -> R {
+        // SAFETY: the memory is initialised, and the caller's alone by its promise.
+        work(unsafe { self.slot(slot).as_mut() })
+    }
 }
 
 /// Slots, and who owns them.
@@ -198,7 +45,7 @@ impl<W: Word, S: Slots> Shelf<W, S> {
             result
         };
         // SAFETY: the slot was claimed.
-        let result = unsafe { self.slots.with(slot.slot(), read_and_erase) };
+        let result = unsafe { self.slots.with(slot, read_and_erase) };
         self.free.release(slot);
         Some(result)
     }
@@ -216,7 +63,7 @@ impl<W: Word, S: Slots> Shelf<W, S> {
         for _ in 0..self.stock() {
             let Some(slot) = self.ready.claim_one() else { break };
             // SAFETY: the slot was claimed.
-            if unsafe { self.slots.with(slot.slot(), keep_or_erase) } {
+            if unsafe { self.slots.with(slot, keep_or_erase) } {
                 self.ready.release(slot);
             } else {
                 self.free.release(slot);
@@ -231,30 +78,24 @@ impl<W: Word, S: Slots> Shelf<W, S> {
     pub(crate) fn put(&self, count: usize, mut write: impl FnMut(usize, &mut [u8])) -> usize {
         let mut done = 0;
         while done < count {
-            let (word, bits) = self.free.claim(count - done);
-            if bits == 0 {
+            let claimed = self.free.claim(count - done);
+            if claimed.is_empty() {
                 break;
             }
-            for slot in slots(word, bits) {
+            for slot in claimed.slots() {
                 // SAFETY: the slot was claimed.
                 unsafe { self.slots.with(slot, |bytes| write(done, bytes)) };
                 done += 1;
             }
-            self.ready.release_all(word, bits);
+            self.ready.release_all(claimed);
         }
         done
     }
 
     /// Filled slots, or how many there were a moment ago.
     pub(crate) fn stock(&self) -> usize {
-        self.ready.len()
+        self.ready.count()
     }
-}
-
-/// Overwrites bytes with zeros so that the compiler cannot leave it out.
-pub(crate) fn erase(bytes: &mut [u8]) {
-    bytes.fill(0);
-    zeroize::optimization_barrier(bytes);
 }
 
 #[cfg(test)]
@@ -262,6 +103,7 @@ mod tests {
     use std::cell::UnsafeCell;
     use std::collections::BTreeSet;
     use std::sync::Mutex;
+    use std::sync::atomic::AtomicU64;
 
     use super::*;
 
@@ -372,28 +214,33 @@ mod tests {
         use loom::sync::Arc;
         use loom::sync::atomic::AtomicU64;
 
-        use super::super::{Ordering, Shelf, Slots, Word};
+        use loom::sync::atomic::Ordering;
+
+        use super::super::{Shelf, Slots, Word};
         use super::{Slot, put, put_from, take};
 
-        impl Word for AtomicU64 {
+        /// A word that the model checker watches.
+        struct Modelled(AtomicU64);
+
+        impl Word for Modelled {
             fn new(bits: u64) -> Self {
-                AtomicU64::new(bits)
+                Modelled(AtomicU64::new(bits))
             }
 
             fn peek(&self) -> u64 {
-                self.load(Ordering::Relaxed)
+                self.0.load(Ordering::Relaxed)
             }
 
             fn hint(&self, bits: u64) {
-                self.store(bits, Ordering::Relaxed);
+                self.0.store(bits, Ordering::Relaxed);
             }
 
             fn clear(&self, bits: u64) -> u64 {
-                self.fetch_and(!bits, Ordering::Acquire)
+                self.0.fetch_and(!bits, Ordering::Acquire)
             }
 
             fn set(&self, bits: u64) {
-                self.fetch_or(bits, Ordering::Release);
+                self.0.fetch_or(bits, Ordering::Release);
             }
         }
 
@@ -413,7 +260,7 @@ mod tests {
         // SAFETY: as above.
         unsafe impl Send for Watched {}
 
-        fn shelf(count: usize) -> Arc<Shelf<AtomicU64, Watched>> {
+        fn shelf(count: usize) -> Arc<Shelf<Modelled, Watched>> {
             let slots = (0..count).map(|_| UnsafeCell::new([0; 8])).collect();
             Arc::new(Shelf::new(Watched(slots), count))
         }

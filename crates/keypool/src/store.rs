@@ -1,12 +1,12 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use crate::arena::{Arena, OnFork};
 use crate::clock::Time;
 use crate::growth::Growth;
 use crate::shelf::Shelf;
 use crate::statistics::{Counted, Counter};
 use fork::Process;
+use secret::{Arena, OnFork};
 
 /// What one process has of a pool.
 pub(crate) struct Store<M> {
@@ -41,7 +41,8 @@ impl<M: Default> Store<M> {
             }
             _ => None,
         };
-        if arena.as_ref().is_some_and(|arena| !arena.is_locked()) {
+        // Pages are locked as they are used: most of them never are.
+        if arena.as_ref().is_some_and(|arena| !arena.lock(slots)) {
             counters.add(Counter::Unlocked, 1);
         }
         let shelf = arena.map(|arena| Shelf::new(arena, slots));

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use common::{in_child, status_of_child};
 use kex::{Backend, Error, Kem, KeyPair, Sntrup};
-use keypool::{InHand, KeyPairs, Kind, Pool, Pools, Purpose, Settings};
+use keypool::{KeyPairs, Kind, Pool, Pools, Purpose, Settings};
 use sntrup::{SecretKey, Sntrup653};
 
 type Keys = KeyPairs<Sntrup<Sntrup653>>;
@@ -49,6 +49,10 @@ impl Kind for Noted {
         Keys::store(item, out);
     }
 
+    fn is_protected(item: &Self::Item) -> bool {
+        Keys::is_protected(item)
+    }
+
     fn restore(backend: Backend, bytes: &[u8]) -> Result<Self::Item, Error> {
         Keys::restore(backend, bytes)
     }
@@ -59,10 +63,9 @@ fn masked(secret: &SecretKey<Sntrup653>) -> Mark {
 }
 
 /// Keys in use, and notes of them.
-fn in_hand(pool: &Pool<Keys>) -> (Vec<InHand<Keys>>, Vec<Mark>) {
-    let keys: Vec<_> = (0..10).map(|_| pool.take_in_hand().unwrap()).collect();
-    let notes = keys.iter().map(|key| key.with_secret(|secret| Ok(masked(secret))).unwrap());
-    let notes = notes.collect();
+fn in_use(pool: &Pool<Keys>) -> (Vec<KeyPair<Sntrup<Sntrup653>>>, Vec<Mark>) {
+    let keys: Vec<_> = (0..10).map(|_| pool.take().unwrap()).collect();
+    let notes = keys.iter().map(|key| masked(&key.secret)).collect();
     (keys, notes)
 }
 
@@ -134,7 +137,7 @@ fn keys_that_were_used_are_nowhere() {
         let mut builder = Pools::builder(Backend::best(), Settings::default());
         let pool = builder.add::<Keys>("test");
         let _pools = builder.finish();
-        let (keys, notes) = in_hand(&pool);
+        let (keys, notes) = in_use(&pool);
         assert_eq!(found_in_memory(&notes), 10);
         drop(keys);
         assert_eq!(found_in_memory(&notes), 0);
@@ -163,7 +166,7 @@ fn keys_in_stock_and_in_use_are_not_in_a_core_dump() {
         let _pools = builder.finish();
         traffic(&pool);
         assert_eq!(pool.stock(), 55);
-        let (_keys, of_used) = in_hand(&used);
+        let (_keys, of_used) = in_use(&used);
         let notes = [NOTES.lock().unwrap().clone(), of_used].concat();
         fs::write(file("notes"), notes.as_flattened()).unwrap();
         // SAFETY: ends the process.

@@ -46,6 +46,8 @@ pub use portable::Portable;
 pub use rest::rest;
 pub use scalar::scalar;
 
+use zerocopy::FromZeros;
+
 /// 2^15 / 3, rounded: the multiplier of the reduction modulo 3.
 const THIRD: i16 = (((1 << 15) + 1i32) / 3) as i16;
 
@@ -54,7 +56,7 @@ mod sealed {
 }
 
 /// An element in memory, 16 bits wide when it runs on hardware. `Default` is zero.
-pub trait Word: Copy + Default + PartialEq + Eq + Send + Sync + 'static {
+pub trait Word: Copy + Default + FromZeros + PartialEq + Eq + Send + Sync + 'static {
     /// A public constant.
     fn constant(value: i16) -> Self;
 }

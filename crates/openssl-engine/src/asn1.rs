@@ -6,7 +6,7 @@ use core::ptr;
 use std::ffi::CString;
 
 use openssl_abi::guard;
-use zeroize::Zeroizing;
+use secret::Secret;
 
 use crate::curves;
 use crate::key::{self, Half, KeyType, raise};
@@ -218,9 +218,11 @@ impl<T: KeyType> Encoding<T> {
         let Some(libcrypto) = Libcrypto::get() else { return 0 };
         // SAFETY: by the caller's promise.
         unsafe {
-            let Some(bytes) = Self::half(libcrypto, pkey, half) else { return 0 };
+            let Some(key) = Self::half(libcrypto, pkey, half) else { return 0 };
             let prefix = if half == Half::Private { T::PRIVATE_PREFIX } else { &[] };
-            let bytes = Zeroizing::new([prefix, &bytes].concat());
+            let mut bytes = Secret::<[u8]>::slice(prefix.len() + key.len());
+            bytes[..prefix.len()].copy_from_slice(prefix);
+            bytes[prefix.len()..].copy_from_slice(&key);
             let object = (libcrypto.functions.nid_to_object)(libcrypto.nid::<T>());
             let copy = libcrypto.copy(&bytes);
             if !copy.is_null() && set(&libcrypto.functions, object, copy, bytes.len() as c_int) == 1
@@ -289,11 +291,7 @@ impl<T: KeyType> Encoding<T> {
     ///
     /// # Safety
     /// `pkey` is an `EVP_PKEY`.
-    unsafe fn half(
-        libcrypto: &Libcrypto,
-        pkey: *const Pkey,
-        half: Half,
-    ) -> Option<Zeroizing<Vec<u8>>> {
+    unsafe fn half(libcrypto: &Libcrypto, pkey: *const Pkey, half: Half) -> Option<Secret<[u8]>> {
         // SAFETY: by the caller's promise.
         let contents = unsafe { key::expect::<T>(libcrypto, pkey)? };
         let bytes = T::write(contents, half);

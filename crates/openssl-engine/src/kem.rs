@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use kex::Error;
 use keypool::Material;
 use openssl_abi::guard;
-use zeroize::Zeroizing;
+use secret::Secret;
 
 use crate::key::{self, Half, KeyType, raise};
 use crate::libcrypto::Libcrypto;
@@ -19,7 +19,7 @@ use crate::types::{CTRL_PEER_KEY, Pkey, PkeyContext, PkeyMethod, UNSUPPORTED};
 /// A key, and the shared secret that was last encapsulated to it or decapsulated with it and that nobody has taken yet.
 pub(crate) struct Key<K: EngineKem> {
     material: Material<K>,
-    secret: Mutex<Option<Zeroizing<Vec<u8>>>>,
+    secret: Mutex<Option<Secret<[u8]>>>,
 }
 
 impl<K: EngineKem> Key<K> {
@@ -28,7 +28,7 @@ impl<K: EngineKem> Key<K> {
     }
 
     /// Lets `work` have the place of the shared secret.
-    fn with_shared<R>(&self, work: impl FnOnce(&mut Option<Zeroizing<Vec<u8>>>) -> R) -> R {
+    fn with_shared<R>(&self, work: impl FnOnce(&mut Option<Secret<[u8]>>) -> R) -> R {
         work(&mut self.secret.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -45,16 +45,17 @@ impl<K: EngineKem> KeyType for K {
     type Contents = Key<K>;
 
     fn read(half: Half, bytes: &[u8]) -> Result<Key<K>, Error> {
+        let backend = State::current().choice.backend;
         match half {
-            Half::Public => Material::from_public_bytes(bytes),
-            Half::Private => Material::from_secret_bytes(bytes),
+            Half::Public => Material::from_public_bytes(backend, bytes),
+            Half::Private => Material::from_secret_bytes(backend, bytes),
         }
         .map(Key::new)
     }
 
-    fn write(key: &Key<K>, half: Half) -> Option<Zeroizing<Vec<u8>>> {
+    fn write(key: &Key<K>, half: Half) -> Option<Secret<[u8]>> {
         match half {
-            Half::Public => Some(Zeroizing::new(key.material.public_bytes())),
+            Half::Public => Some(Secret::<[u8]>::copy_of(&key.material.public_bytes())),
             Half::Private => key.material.secret_bytes(),
         }
     }
@@ -87,7 +88,7 @@ impl<K: EngineKem> Operations<K> {
         guard(0, || {
             let Some(libcrypto) = Libcrypto::get() else { return 0 };
             let pair = K::pools(State::current()).key();
-            let contents = pair.map(|pair| Key::new(Material::InHand(pair)));
+            let contents = pair.map(|pair| Key::new(Material::Pair(pair)));
             // SAFETY: libcrypto gives a key to fill in.
             unsafe { key::put::<K>(libcrypto, pkey, contents) }
         })
@@ -117,7 +118,7 @@ impl<K: EngineKem> Operations<K> {
                 Some(Output::SizeOnly) => return 1,
                 None => return 0,
             };
-            let mut secret = Zeroizing::new(vec![0; K::SHARED_SECRET_BYTES]);
+            let mut secret = Secret::<[u8]>::slice(K::SHARED_SECRET_BYTES);
             let pools = K::pools(State::current());
             match pools.encapsulate(key.material.public(), ciphertext, &mut secret) {
                 Ok(()) => {
@@ -149,7 +150,7 @@ impl<K: EngineKem> Operations<K> {
             let Some(key) = (unsafe { key::of_context::<K>(libcrypto, context) }) else { return 0 };
             // SAFETY: the caller's buffer has the size it says.
             let ciphertext = unsafe { input(ciphertext, ciphertext_size) };
-            let mut secret = Zeroizing::new(vec![0; K::SHARED_SECRET_BYTES]);
+            let mut secret = Secret::<[u8]>::slice(K::SHARED_SECRET_BYTES);
             let backend = State::current().choice.backend;
             let done = key
                 .material

@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 use core::fmt;
 
 use kex::Error;
-use zeroize::Zeroizing;
+use secret::Secret;
 
 use crate::libcrypto::Libcrypto;
 use crate::reason;
@@ -36,7 +36,7 @@ pub(crate) trait KeyType: 'static {
     fn read(half: Half, bytes: &[u8]) -> Result<Self::Contents, Error>;
 
     /// One half; `None` if it is not there.
-    fn write(contents: &Self::Contents, half: Half) -> Option<Zeroizing<Vec<u8>>>;
+    fn write(contents: &Self::Contents, half: Half) -> Option<Secret<[u8]>>;
 }
 
 /// A half of a key.

@@ -5,8 +5,9 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
 
 use curve25519::{Choice as Offer, Offers};
+use kex::KeyPair;
 use kex::{Backend, Error, Sntrup, TlsKem, X25519};
-use keypool::{Builder, Encapsulations, Exchanges, InHand, KeyPairs, Pool, Pools, Settings};
+use keypool::{Builder, Encapsulations, Exchanges, KeyPairs, Pool, Pools, Settings};
 use sntrup::{Sntrup761, Sntrup857};
 
 /// A KEM of the ENGINE.
@@ -129,8 +130,8 @@ impl<K: EngineKem> OfKem<K> {
     }
 
     /// A key pair that nobody else has.
-    pub(crate) fn key(&self) -> Result<InHand<KeyPairs<K>>, Error> {
-        self.keys.take_in_hand()
+    pub(crate) fn key(&self) -> Result<KeyPair<K>, Error> {
+        self.keys.take()
     }
 
     /// An encapsulation for `key`, into buffers of the right sizes.

@@ -87,8 +87,10 @@ impl<K: TlsKem, const SECRET: bool> FromDer<K, SECRET> {
             let material = match found {
                 Found::NotOurs => return 1,
                 Found::Malformed(problem) => return refuse(problem),
-                Found::Key(bytes) if SECRET => Material::<K>::from_secret_bytes(bytes),
-                Found::Key(bytes) => Material::from_public_bytes(bytes),
+                Found::Key(bytes) if SECRET => {
+                    Material::<K>::from_secret_bytes(provider.backend, bytes)
+                }
+                Found::Key(bytes) => Material::from_public_bytes(provider.backend, bytes),
             };
             match (material, callback) {
                 (Ok(material), Some(callback)) => {

@@ -186,7 +186,7 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
         let Some(structure) = Self::FORM_.structure else {
             let secret = material.secret_bytes().filter(|_| wanted & selection::PRIVATE_KEY != 0);
             let public = material.public_bytes();
-            let text = text(group, secret.as_ref().map(|s| s.as_slice()), Some(&public));
+            let text = text(group, secret.as_deref(), Some(&public));
             return Ok(Zeroizing::new(text.as_bytes().to_vec()));
         };
         let (structure, der) = match (structure, cipher) {

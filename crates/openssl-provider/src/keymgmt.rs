@@ -117,8 +117,8 @@ impl<K: TlsKem> KeyManagement<K> {
             if !selects(selection, selection::KEYPAIR) {
                 return Key::<K>::new(provider, None).into_raw();
             }
-            match provider.pools.keys::<K>().take_in_hand() {
-                Ok(pair) => Key::new(provider, Some(Arc::new(Material::InHand(pair)))).into_raw(),
+            match provider.pools.keys::<K>().take() {
+                Ok(pair) => Key::new(provider, Some(Arc::new(Material::Pair(pair)))).into_raw(),
                 Err(error) => {
                     let message = format!("{}: {error}", K::GROUP.name);
                     provider.core.raise(reason::of(&error, reason::RANDOM_SOURCE), &message);
@@ -216,7 +216,8 @@ impl<K: TlsKem> KeyManagement<K> {
             match params.get(names::ENCODED_PUBLIC_KEY) {
                 None => 1,
                 Some(Value::Octets(bytes)) => {
-                    c_int::from(fill(key, Material::from_public_bytes(bytes)))
+                    let backend = key.provider().backend;
+                    c_int::from(fill(key, Material::from_public_bytes(backend, bytes)))
                 }
                 Some(_) => {
                     let message = format!("{} key share: expected bytes", K::GROUP.name);
@@ -417,13 +418,17 @@ pub(crate) fn fill_from_params<K: TlsKem>(
         _ => None,
     };
     match (secret, public) {
-        (Some(secret), public) => match Material::<K>::from_secret_bytes(secret) {
-            Ok(material) if public.is_some_and(|bytes| bytes != material.public_bytes()) => {
-                raise("'pub' is not the public key of 'priv'")
+        (Some(secret), public) => {
+            match Material::<K>::from_secret_bytes(key.provider().backend, secret) {
+                Ok(material) if public.is_some_and(|bytes| bytes != material.public_bytes()) => {
+                    raise("'pub' is not the public key of 'priv'")
+                }
+                material => fill(key, material),
             }
-            material => fill(key, material),
-        },
-        (None, Some(public)) => fill(key, Material::from_public_bytes(public)),
+        }
+        (None, Some(public)) => {
+            fill(key, Material::from_public_bytes(key.provider().backend, public))
+        }
         (None, None) => raise("neither 'pub' nor 'priv' given: expected one as bytes"),
     }
 }

@@ -17,7 +17,8 @@ use getrandom::SysRng;
 use lanes::cipher::{RoundKeys, WideAes};
 use rand_core::utils::next_word_via_fill;
 use rand_core::{TryCryptoRng, TryRng};
-use zeroize::Zeroizing;
+use secret::{Secret, wiped_on_fork};
+use zerocopy::FromZeros;
 
 const KEY_BYTES: usize = 32;
 const BLOCK_BYTES: usize = 16;
@@ -28,8 +29,10 @@ const CHUNK_BYTES: usize = 64 * BLOCK_BYTES;
 pub const OPERATIONS_PER_SEED: u32 = 64;
 
 /// Random bytes for one operation; made anew for each. Takes its key when it is first asked; its state is erased on drop.
+///
+/// A child of fork that goes on with an operation of its parent draws from a key of its own.
 #[derive(Default)]
-pub struct OperationRandom(Option<Stream>);
+pub struct OperationRandom(Option<Secret<Stream>>);
 
 impl OperationRandom {
     /// A generator that nobody else has.
@@ -38,121 +41,155 @@ impl OperationRandom {
     }
 }
 
-/// What a thread keeps between operations.
-#[derive(Default)]
+/// A key that a thread keeps between operations. In a child of fork it is zero: used up.
+#[derive(FromZeros)]
 struct Root {
-    key: Zeroizing<[u8; KEY_BYTES]>,
+    key: [u8; KEY_BYTES],
     /// Operations that may still use the key and its successors.
     uses: u32,
     /// The process that may.
-    generation: Option<NonZeroU64>,
+    generation: Generation,
 }
 
+/// A process's [`fork::generation`].
+type Generation = Option<NonZeroU64>;
+
 thread_local! {
-    static ROOT: RefCell<Root> = RefCell::default();
+    static ROOT: RefCell<Option<Secret<Root>>> = const { RefCell::new(None) };
 }
 
 impl Root {
-    fn stream(&mut self) -> Result<Stream, getrandom::Error> {
+    fn new() -> Secret<Self> {
+        wiped_on_fork(Secret::zeroed)
+    }
+
+    /// Begins a stream by a key of its own, and replaces the thread's.
+    fn begin(&mut self, stream: &mut Stream) -> Result<(), getrandom::Error> {
         let generation = fork::generation();
         if self.uses == 0 || generation.is_none() || self.generation != generation {
             self.uses = 0;
-            SysRng.try_fill_bytes(&mut *self.key)?;
+            SysRng.try_fill_bytes(&mut self.key)?;
             (self.uses, self.generation) = (OPERATIONS_PER_SEED, generation);
         }
-        self.uses -= 1;
-        let mut stream = Stream::new(Cipher::new(&self.key));
-        stream.fill(&mut *self.key);
-        Ok(stream)
+        // Not below zero, in a child that a signal handler forked just now.
+        self.uses = self.uses.saturating_sub(1);
+        stream.begin(&self.key, generation);
+        stream.fill(&mut self.key);
+        Ok(())
     }
 }
 
-/// A stream that nobody else has.
-fn stream() -> Result<Stream, getrandom::Error> {
-    let of_thread = ROOT.try_with(|root| root.try_borrow_mut().ok().map(|mut root| root.stream()));
-    if let Ok(Some(stream)) = of_thread {
-        return stream;
+/// Begins a stream that nobody else has.
+fn begin(stream: &mut Stream) -> Result<(), getrandom::Error> {
+    let of_thread = ROOT.try_with(|root| {
+        let mut root = root.try_borrow_mut().ok()?;
+        Some(root.get_or_insert_with(Root::new).begin(stream))
+    });
+    if let Ok(Some(begun)) = of_thread {
+        return begun;
     }
-    // The thread is ending, or a signal came while it had its key in hand.
-    let mut key = Zeroizing::new([0; KEY_BYTES]);
+    // The thread is ending, or a signal came while it had its key in use.
+    let mut key = wiped_on_fork(Secret::<[u8; KEY_BYTES]>::zeroed);
     SysRng.try_fill_bytes(&mut *key)?;
-    Ok(Stream::new(Cipher::new(&key)))
+    stream.begin(&key, fork::generation());
+    Ok(())
 }
 
-/// The encrypted numbers 0, 1, 2, ... as little-endian blocks.
+/// The encrypted numbers 0, 1, 2, ... as little-endian blocks. Zeros are a stream that has not begun.
+#[derive(FromZeros)]
 struct Stream {
-    cipher: Cipher,
+    keys: Keys,
     next: u64,
-    /// The latest chunk that was not used up as a whole, and where its unused bytes begin.
-    chunk: Zeroizing<[u8; CHUNK_BYTES]>,
-    used: usize,
+    /// The latest chunk that was not used up as a whole, and how many of its last bytes are unused.
+    chunk: [u8; CHUNK_BYTES],
+    unused: usize,
+    /// The process that began it.
+    generation: Generation,
+    /// Zero until it has begun.
+    has_begun: u8,
 }
 
 impl Stream {
-    fn new(cipher: Cipher) -> Self {
-        let chunk = Zeroizing::new([0; CHUNK_BYTES]);
-        Stream { cipher, next: 0, chunk, used: CHUNK_BYTES }
+    fn new() -> Secret<Self> {
+        wiped_on_fork(Secret::zeroed)
+    }
+
+    fn begin(&mut self, key: &[u8; KEY_BYTES], generation: Generation) {
+        self.keys.set(key);
+        (self.next, self.unused) = (0, 0);
+        (self.generation, self.has_begun) = (generation, 1);
+    }
+
+    /// Whether this process began it. A child of fork finds it wiped.
+    fn is_ours(&self) -> bool {
+        self.has_begun == 1 && self.generation == fork::generation()
     }
 
     fn fill(&mut self, bytes: &mut [u8]) {
         let taken = self.take(bytes);
         let (chunks, rest) = bytes[taken..].as_chunks_mut();
-        self.cipher.fill(&mut self.next, chunks);
+        self.keys.fill(&mut self.next, chunks);
         if !rest.is_empty() {
-            self.cipher.fill(&mut self.next, core::slice::from_mut(&mut self.chunk));
-            self.used = 0;
+            self.keys.fill(&mut self.next, core::slice::from_mut(&mut self.chunk));
+            self.unused = CHUNK_BYTES;
             self.take(rest);
         }
     }
 
-    /// Begins to fill `bytes` with what is left of the chunk, and says how much that was.
+    /// Begins to fill `bytes` with the rest of the chunk, and returns how much that was.
     fn take(&mut self, bytes: &mut [u8]) -> usize {
-        let count = bytes.len().min(CHUNK_BYTES - self.used);
-        bytes[..count].copy_from_slice(&self.chunk[self.used..self.used + count]);
-        self.used += count;
+        let count = bytes.len().min(self.unused);
+        let used = CHUNK_BYTES - self.unused;
+        bytes[..count].copy_from_slice(&self.chunk[used..used + count]);
+        self.unused -= count;
         count
     }
 }
 
-/// AES-256 in counter mode.
-#[cfg_attr(
-    target_arch = "x86_64",
-    expect(clippy::large_enum_variant, reason = "there is one at a time")
-)]
-enum Cipher {
-    Crate(Aes256),
-    /// Ours, where there are instructions for which the crate takes twice the time.
+/// A key of AES-256 in counter mode.
+#[derive(FromZeros)]
+struct Keys {
+    key: [u8; KEY_BYTES],
+    /// The key, expanded, where there is [`WideAes`].
     #[cfg(target_arch = "x86_64")]
-    Wide(WideAes, Zeroizing<RoundKeys>),
+    rounds: RoundKeys,
 }
 
-impl Cipher {
-    fn new(key: &[u8; KEY_BYTES]) -> Self {
+impl Keys {
+    fn set(&mut self, key: &[u8; KEY_BYTES]) {
+        self.key.copy_from_slice(key);
         #[cfg(target_arch = "x86_64")]
         if let Some(aes) = WideAes::detect() {
-            let mut keys = Zeroizing::new(RoundKeys::default());
-            aes.expand(key, &mut keys);
-            return Cipher::Wide(aes, keys);
+            aes.expand(key, &mut self.rounds);
         }
-        Cipher::Crate(Aes256::new(key.into()))
     }
 
     /// Fills `chunks` with the numbers from `next` on.
     fn fill(&self, next: &mut u64, chunks: &mut [[u8; CHUNK_BYTES]]) {
-        match self {
-            Cipher::Crate(cipher) => {
-                let (blocks, _) = Array::slice_as_chunks_mut(chunks.as_flattened_mut());
-                for (block, number) in blocks.iter_mut().zip(*next..) {
-                    let block: &mut Block = block;
-                    *block = u128::from(number).to_le_bytes().into();
-                }
-                cipher.encrypt_blocks(blocks);
-            }
-            #[cfg(target_arch = "x86_64")]
-            Cipher::Wide(aes, keys) => aes.fill(keys, *next, chunks),
+        if chunks.is_empty() {
+            return;
         }
-        *next += (chunks.as_flattened().len() / BLOCK_BYTES) as u64;
+        #[cfg(target_arch = "x86_64")]
+        if let Some(aes) = WideAes::detect() {
+            // Our own, where there are instructions for which the crate takes twice the time.
+            aes.fill(&self.rounds, *next, chunks);
+            *next += (chunks.as_flattened().len() / BLOCK_BYTES) as u64;
+            return;
+        }
+        fill_by_crate(&self.key, next, chunks);
     }
+}
+
+/// [`Keys::fill`] on any processor.
+fn fill_by_crate(key: &[u8; KEY_BYTES], next: &mut u64, chunks: &mut [[u8; CHUNK_BYTES]]) {
+    let cipher = Aes256::new(key.into());
+    let (blocks, _) = Array::slice_as_chunks_mut(chunks.as_flattened_mut());
+    for block in &mut *blocks {
+        let block: &mut Block = block;
+        *block = u128::from(*next).to_le_bytes().into();
+        *next += 1;
+    }
+    cipher.encrypt_blocks(blocks);
 }
 
 /// Fails if the operating system gives no random bytes.
@@ -168,12 +205,17 @@ impl TryRng for OperationRandom {
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        let stream = match &mut self.0 {
-            Some(stream) => stream,
-            none => none.insert(stream()?),
-        };
-        stream.fill(bytes);
-        Ok(())
+        let stream = self.0.get_or_insert_with(Stream::new);
+        loop {
+            if !stream.is_ours() {
+                begin(stream)?;
+            }
+            stream.fill(bytes);
+            // A signal handler may have forked meanwhile: then the child filled them from a wiped stream.
+            if stream.is_ours() {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -183,9 +225,19 @@ impl TryCryptoRng for OperationRandom {}
 mod tests {
     use super::*;
 
-    /// Every implementation that this machine has.
-    fn ciphers(key: &[u8; KEY_BYTES]) -> Vec<Cipher> {
-        vec![Cipher::Crate(Aes256::new(key.into())), Cipher::new(key)]
+    /// The first `length` bytes of a key's stream, by each implementation that this machine has.
+    fn streams(key: &[u8; KEY_BYTES], length: usize) -> [Vec<u8>; 2] {
+        let mut by_crate = vec![[0; CHUNK_BYTES]; length.div_ceil(CHUNK_BYTES)];
+        fill_by_crate(key, &mut 0, &mut by_crate);
+        let mut bytes = vec![0; length];
+        begun(key).fill(&mut bytes);
+        [by_crate.as_flattened()[..length].to_vec(), bytes]
+    }
+
+    fn begun(key: &[u8; KEY_BYTES]) -> Secret<Stream> {
+        let mut stream = Stream::new();
+        stream.begin(key, fork::generation());
+        stream
     }
 
     /// What `openssl enc -aes-256-ecb -nopad` makes of the numbers 0 to 3.
@@ -200,40 +252,37 @@ mod tests {
         let expected = hex(
             "e568f68194cf76d6174d4cc04310a85463bf4feec619cf9dd1407170575e254c0a6fec9d16ec416bd55691702d02fbdd06abca5895d6e1115e4525b4905d10f9",
         );
-        for cipher in ciphers(&key.try_into().unwrap()) {
-            let mut bytes = [0; 64];
-            Stream::new(cipher).fill(&mut bytes);
-            assert_eq!(bytes.as_slice(), expected);
+        for stream in streams(&key.try_into().unwrap(), 64) {
+            assert_eq!(stream, expected);
         }
     }
 
     #[test]
     fn pieces_are_those_of_one_stream() {
         let key = [7; KEY_BYTES];
-        let mut whole = vec![0; 10_000];
-        Stream::new(Cipher::Crate(Aes256::new(&key.into()))).fill(&mut whole);
+        let [whole, other] = streams(&key, 10_000);
+        assert_eq!(whole, other);
         for lengths in [[1, 16, 15], [1023, 1, 1024], [1025, 0, 3044], [3044, 3044, 191]] {
-            for cipher in ciphers(&key) {
-                let (mut stream, mut at) = (Stream::new(cipher), 0);
-                for length in lengths {
-                    let mut piece = vec![0xff; length];
-                    stream.fill(&mut piece);
-                    assert_eq!(piece, whole[at..at + length]);
-                    at += length;
-                }
+            let (mut stream, mut at) = (begun(&key), 0);
+            for length in lengths {
+                let mut piece = vec![0xff; length];
+                stream.fill(&mut piece);
+                assert_eq!(piece, whole[at..at + length]);
+                at += length;
             }
         }
     }
 
     #[test]
     fn threads_are_seeded_anew_and_keys_are_replaced() {
-        let mut root =
-            Root { key: Zeroizing::new([0; KEY_BYTES]), uses: 0, generation: fork::generation() };
+        let (mut root, mut stream) = (Root::new(), Stream::new());
+        root.generation = fork::generation();
         let mut keys = std::collections::HashSet::new();
         for i in 0..2 * OPERATIONS_PER_SEED {
             let mut drawn = [0; KEY_BYTES];
-            root.stream().unwrap().fill(&mut drawn);
-            assert!(keys.insert(drawn) && keys.insert(*root.key));
+            root.begin(&mut stream).unwrap();
+            stream.fill(&mut drawn);
+            assert!(keys.insert(drawn) && keys.insert(root.key));
             if root.generation.is_some() {
                 assert_eq!(root.uses, OPERATIONS_PER_SEED - 1 - i % OPERATIONS_PER_SEED);
             }
@@ -241,8 +290,26 @@ mod tests {
         // What another process left.
         root.generation = root.generation.and_then(|number| number.checked_add(1));
         root.uses = 2;
-        root.stream().unwrap();
+        root.begin(&mut stream).unwrap();
         assert_eq!(root.uses, OPERATIONS_PER_SEED - 1);
+    }
+
+    /// A child that a signal handler forked, and that goes on with its parent's operation.
+    #[test]
+    fn a_wiped_stream_begins_anew() {
+        let mut random = OperationRandom::new();
+        let mut bytes = [0; 64];
+        random.try_fill_bytes(&mut bytes).unwrap();
+        let mut stream = random.0.take().unwrap();
+        stream.zero();
+        assert!(!stream.is_ours());
+        let mut of_zeros = Stream::new();
+        of_zeros.fill(&mut bytes);
+        let mut random = OperationRandom(Some(stream));
+        let mut drawn = [0; 64];
+        random.try_fill_bytes(&mut drawn).unwrap();
+        assert_ne!(drawn, bytes);
+        assert!(random.0.unwrap().is_ours());
     }
 
     #[test]

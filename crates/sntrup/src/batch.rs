@@ -2,12 +2,14 @@
 //! section 3.1).
 
 use lanes::Hardware;
+use secret::Secret;
+use zerocopy::FromZeros;
 
 use crate::encode::{DecodeSmall, EncodeSmall};
 use crate::error::Error;
 use crate::kem::KeyPair;
 use crate::operations::Source;
-use crate::params::{Array, ParameterSet};
+use crate::params::ParameterSet;
 use crate::product::{Coefficients, Erase, Transform, Workspace, wipe};
 use crate::public::public;
 use crate::r3;
@@ -41,7 +43,7 @@ where
         kept => {
             // Not both at a time.
             *kept = None;
-            kept.insert(Memory::boxed(slots))
+            kept.insert(Memory::new(slots))
         }
     };
     let mut result = Ok(());
@@ -55,7 +57,7 @@ where
 
 /// What batches of keys are made in, for whoever makes many of them: fresh memory from the system costs time, and each thread's
 /// allocator would keep some. Between batches it holds zeros.
-pub struct BatchMemory<P: ParameterSet>(Option<Box<Memory<P>>>);
+pub struct BatchMemory<P: ParameterSet>(Option<Memory<P>>);
 
 impl<P: ParameterSet> Default for BatchMemory<P> {
     /// Nothing yet: the first batch takes what it needs, about 10 KB a key up to 128 of them.
@@ -93,13 +95,14 @@ where
     Err(Error::RandomSource)
 }
 
-/// What a chunk works with, on the heap: some applications give their threads little stack.
+/// The memory of a chunk, not on the stack: some applications give their threads little of it.
 struct Memory<P: ParameterSet> {
-    slots: Vec<Slot<P>>,
-    space: Space<P>,
+    slots: Secret<[Slot<P>]>,
+    space: Secret<Space<P>>,
 }
 
 /// What is kept of a key while its chunk is made.
+#[derive(FromZeros)]
 struct Slot<P: ParameterSet> {
     g: Transform<P>,
     f: Transform<P>,
@@ -108,42 +111,32 @@ struct Slot<P: ParameterSet> {
 }
 
 /// What the steps for one key work with.
+#[derive(FromZeros)]
 struct Space<P: ParameterSet> {
     /// One polynomial comes from a step, the other from the one before.
     element: Coefficients<P>,
     total: Coefficients<P>,
     scratch: Scratch<P>,
     /// Random bytes, and what becomes of them.
-    bytes: Box<P::SampleBytes>,
-    sampling: Box<SamplingSpace<P>>,
+    bytes: P::SampleBytes,
+    sampling: SamplingSpace<P>,
 }
 
 /// Transforms to work with.
+#[derive(FromZeros)]
 struct Scratch<P: ParameterSet> {
-    factor: Box<Transform<P>>,
-    product: Box<Transform<P>>,
-    workspace: Box<Workspace<P>>,
+    factor: Transform<P>,
+    product: Transform<P>,
+    workspace: Workspace<P>,
 }
 
 impl<P: ParameterSet> Erase for Space<P> {
     fn erase(&mut self) {
         let Scratch { factor, product, workspace } = &mut self.scratch;
-        let parts: [&mut dyn Erase; 6] = [
-            &mut self.element,
-            &mut self.total,
-            &mut **factor,
-            &mut **product,
-            &mut **workspace,
-            &mut *self.sampling,
-        ];
+        let parts: [&mut dyn Erase; 6] =
+            [&mut self.element, &mut self.total, factor, product, workspace, &mut self.sampling];
         parts.into_iter().for_each(Erase::erase);
-        wipe((*self.bytes).as_mut());
-    }
-}
-
-impl<P: ParameterSet> Drop for Space<P> {
-    fn drop(&mut self) {
-        wipe((*self.bytes).as_mut());
+        wipe(self.bytes.as_mut());
     }
 }
 
@@ -158,24 +151,9 @@ impl<P: ParameterSet> Memory<P> {
         self.space.erase();
     }
 
-    #[inline(never)]
-    fn boxed(n: usize) -> Box<Self> {
-        let slot =
-            || Slot { g: Transform::zero(), f: Transform::zero(), prefix: Transform::zero() };
-        Box::new(Memory {
-            slots: core::iter::repeat_with(slot).take(n).collect(),
-            space: Space {
-                element: Coefficients::zero(),
-                total: Coefficients::zero(),
-                scratch: Scratch {
-                    factor: Transform::boxed(),
-                    product: Transform::boxed(),
-                    workspace: Workspace::boxed(),
-                },
-                bytes: Box::new(P::SampleBytes::filled(0)),
-                sampling: SamplingSpace::boxed(),
-            },
-        })
+    /// For chunks of up to `n` keys.
+    fn new(n: usize) -> Self {
+        Memory { slots: Secret::<[Slot<P>]>::slice(n), space: Secret::zeroed() }
     }
 }
 
@@ -193,7 +171,7 @@ where
     let Space { element, bytes, sampling, scratch: Scratch { workspace, .. }, .. } = space;
     let mut key = KeyPair::blank();
     loop {
-        random((**bytes).as_mut())?;
+        random(bytes.as_mut())?;
         short::small_derand(lanes, element, bytes);
         // A g that is not invertible is thrown away.
         if public(r3::is_invertible_by_small_factors(lanes, element)) {
@@ -202,7 +180,7 @@ where
     }
     slot.g.set(lanes, element, workspace);
     lanes.run(EncodeSmall(element, key.parts_mut().g_inverse));
-    random((**bytes).as_mut())?;
+    random(bytes.as_mut())?;
     short::short_derand(lanes, element, bytes, sampling);
     slot.f.set(lanes, element, workspace);
     let parts = key.parts_mut();

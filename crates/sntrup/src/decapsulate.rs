@@ -1,6 +1,8 @@
 //! Decapsulation with implicit rejection, from a key's bytes or from its transforms.
 
 use lanes::{Backend, Dispatch, Hardware};
+use secret::Secret;
+use zerocopy::FromZeros;
 use zeroize::Zeroizing;
 
 use crate::encapsulate::encode_product;
@@ -12,13 +14,14 @@ use crate::product::{Coefficients, Transform, Workspace, wipe};
 use crate::r3;
 use crate::rq::TripleToSmall;
 
-/// A secret key with its transforms, for many decapsulations on one backend. On the heap; erased on drop.
+/// A secret key with its transforms, for many decapsulations on one backend. In protected memory; erased on drop.
 pub struct ExpandedKey<P: ParameterSet> {
     backend: Backend,
     key: SecretKey<P>,
-    expansion: Box<Expansion<P>>,
+    expansion: Secret<Expansion<P>>,
 }
 
+#[derive(FromZeros)]
 pub(crate) struct Expansion<P: ParameterSet> {
     f: Transform<P>,
     g_inverse: Transform<P>,
@@ -75,8 +78,8 @@ trait Factors<P: ParameterSet> {
         space: &mut Workspace<P>,
     );
 
-    /// The hashes of r, given as its encoding, and of rho.
-    fn hashes<L: Hardware>(&self, lanes: L, r: &[u8]) -> [Hash; 2];
+    /// Writes the hashes of r, given as its encoding, and of rho.
+    fn hashes<L: Hardware>(&self, lanes: L, r: &[u8], to: &mut [Hash; 2]);
 }
 
 pub(crate) struct FromBytes<'a, P: ParameterSet>(&'a SecretKey<P>);
@@ -95,9 +98,8 @@ impl<P: ParameterSet> Factors<P> for FromBytes<'_, P> {
         product.multiply_by(lanes, other, space);
     }
 
-    fn hashes<L: Hardware>(&self, lanes: L, r: &[u8]) -> [Hash; 2] {
-        let mut both = hash_all(lanes, Purpose::Small, &[r, self.0.parts().rho]).into_iter();
-        [both.next().unwrap(), both.next().unwrap()]
+    fn hashes<L: Hardware>(&self, lanes: L, r: &[u8], to: &mut [Hash; 2]) {
+        hash_all(lanes, Purpose::Small, &[r, self.0.parts().rho], to);
     }
 }
 
@@ -139,8 +141,9 @@ impl<P: ParameterSet> Factors<P> for FromExpansion<'_, P> {
         product.multiply_by(lanes, other, space);
     }
 
-    fn hashes<L: Hardware>(&self, lanes: L, r: &[u8]) -> [Hash; 2] {
-        [hash(lanes, Purpose::Small, &[r]), self.0.rho_hash.clone()]
+    fn hashes<L: Hardware>(&self, lanes: L, r: &[u8], [of_r, of_rho]: &mut [Hash; 2]) {
+        hash(lanes, Purpose::Small, &[r], of_r);
+        *of_rho = self.0.rho_hash;
     }
 }
 
@@ -149,17 +152,13 @@ impl<P: ParameterSet> Factors<P> for FromExpansion<'_, P> {
 pub(crate) struct Expand<'a, P: ParameterSet>(&'a SecretKey<P>);
 
 impl<P: ParameterSet> Dispatch for Expand<'_, P> {
-    type Output = Box<Expansion<P>>;
+    type Output = Secret<Expansion<P>>;
 
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let key = self.0;
-        let mut expansion = Box::new(Expansion {
-            f: Transform::zero(),
-            g_inverse: Transform::zero(),
-            h: Transform::zero(),
-            rho_hash: hash(lanes, Purpose::Small, &[key.parts().rho]),
-        });
+        let mut expansion = Secret::<Expansion<P>>::zeroed();
+        hash(lanes, Purpose::Small, &[key.parts().rho], &mut expansion.rho_hash);
         let (a, space) = (&mut Coefficients::zero(), &mut Workspace::new());
         transform(lanes, key, Factor::F, &mut expansion.f, a, space);
         transform(lanes, key, Factor::GInverse, &mut expansion.g_inverse, a, space);
@@ -201,7 +200,9 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
 
         let mut r_bytes = P::SmallBytes::filled(0);
         lanes.run(EncodeSmall(&r, r_bytes.as_mut()));
-        let [r_hash, rho_hash] = factors.hashes(lanes, r_bytes.as_ref());
+        let mut hashes = Zeroizing::new([Hash::default(); 2]);
+        factors.hashes(lanes, r_bytes.as_ref(), &mut hashes);
+        let [r_hash, rho_hash] = &*hashes;
         wipe(r_bytes.as_mut());
         product.set(lanes, &r, space);
         factors.multiply(lanes, Factor::H, &mut product, &mut other, &mut r, space);
@@ -209,8 +210,9 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
         let mut again = P::CiphertextBytes::filled(0);
         let (rounded, confirmation) = again.as_mut().split_at_mut(P::ROUNDED_BYTES);
         encode_product(lanes, &mut product, &mut r, space, rounded);
-        let hashed: &[&[u8]] = &[&*r_hash, public_key_hash];
-        confirmation.copy_from_slice(&*hash(lanes, Purpose::Confirmation, hashed));
+        let mut confirmed = Zeroizing::new(Hash::default());
+        hash(lanes, Purpose::Confirmation, &[r_hash, public_key_hash], &mut confirmed);
+        confirmation.copy_from_slice(&*confirmed);
         let difference =
             again.as_ref().iter().zip(ciphertext.as_bytes()).fold(0, |bits, (a, b)| bits | (a ^ b));
         let rejected = mask(difference.into()) as u8;
@@ -219,6 +221,8 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
         for (i, x) in preimage.iter_mut().enumerate() {
             *x = r_hash[i] ^ (rejected & (r_hash[i] ^ rho_hash[i]));
         }
-        SharedSecret(session_hash(lanes, rejected, &[&*preimage, ciphertext.as_bytes()]))
+        let mut secret = SharedSecret(Secret::zeroed());
+        session_hash(lanes, rejected, &[&*preimage, ciphertext.as_bytes()], &mut secret.0);
+        secret
     }
 }

@@ -4,6 +4,9 @@ use core::marker::PhantomData;
 
 use lanes::{Backend, Dispatch, Hardware};
 use rand_core::TryCryptoRng;
+use secret::Secret;
+use zerocopy::FromZeros;
+use zeroize::Zeroizing;
 
 use crate::encode::{DecodeRq, DecodeSmall, EncodeRounded, EncodeSmall};
 use crate::error::Error;
@@ -11,36 +14,24 @@ use crate::hash::{Begun, Hash, Purpose, advance_two, finish, hash, hash_all};
 use crate::kem::{Ciphertext, PublicKey, SharedSecret, what};
 use crate::operations::Source;
 use crate::params::{Array, HASH_BYTES, ParameterSet};
-use crate::product::{Coefficients, Transform, Workspace, wipe};
+use crate::product::{Coefficients, Transform, Workspace};
 use crate::rq::Round;
 use crate::sha512::BLOCK_BYTES;
 use crate::short::{self, SamplingSpace};
 
 /// All of one encapsulation that does not depend on the public key: r, hashed and transformed. For one use:
-/// [`PreparedEncapsulation::encapsulate`] consumes it. On the heap, so that moving it leaves no copy; erased on drop.
+/// [`PreparedEncapsulation::encapsulate`] consumes it. In protected memory; erased on drop.
 pub struct PreparedEncapsulation<P: ParameterSet> {
     backend: Backend,
-    r: Box<Prepared<P>>,
+    r: Secret<Prepared<P>>,
 }
 
+#[derive(FromZeros)]
 pub(crate) struct Prepared<P: ParameterSet> {
     /// The encoding of r.
     bytes: P::SmallBytes,
     transform: Transform<P>,
     hash: Hash,
-}
-
-impl<P: ParameterSet> Prepared<P> {
-    fn blank() -> Box<Self> {
-        let bytes = P::SmallBytes::filled(0);
-        Box::new(Prepared { bytes, transform: Transform::zero(), hash: Hash::default() })
-    }
-}
-
-impl<P: ParameterSet> Drop for Prepared<P> {
-    fn drop(&mut self) {
-        wipe(self.bytes.as_mut());
-    }
 }
 
 impl<P: ParameterSet> PreparedEncapsulation<P> {
@@ -88,7 +79,7 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
     pub fn write(&self, out: &mut [u8]) {
         let (bytes, hash) = out.split_at_mut(P::SMALL_BYTES);
         bytes.copy_from_slice(self.r.bytes.as_ref());
-        hash.copy_from_slice(&*self.r.hash);
+        hash.copy_from_slice(&self.r.hash);
     }
 
     /// Reads what [`PreparedEncapsulation::write`] wrote and nobody else could have changed since: only the length is checked.
@@ -103,6 +94,11 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
         Ok(P::prepare_again(backend, PrepareAgain { backend, bytes, parameter_set: PhantomData }))
     }
 
+    /// Whether it lies in protected memory, as it does unless there was none.
+    pub fn is_protected(&self) -> bool {
+        self.r.is_protected()
+    }
+
     /// Makes a shared secret and the ciphertext that tells the key's owner about it.
     pub fn encapsulate(self, key: &PublicKey<P>) -> (Ciphertext<P>, SharedSecret) {
         P::encapsulate(self.backend, Encapsulate { key, r: From::Prepared(self.r) })
@@ -114,11 +110,9 @@ pub(crate) fn with_sample<P: ParameterSet, R: TryCryptoRng + ?Sized, T>(
     random: &mut R,
     make: impl FnOnce(&P::SampleBytes) -> T,
 ) -> Result<T, Error> {
-    let mut bytes = P::SampleBytes::filled(0);
-    let drawn = random.try_fill_bytes(bytes.as_mut()).map_err(|_| Error::RandomSource);
-    let made = drawn.map(|()| make(&bytes));
-    wipe(bytes.as_mut());
-    made
+    let mut bytes = Secret::<P::SampleBytes>::zeroed();
+    random.try_fill_bytes((*bytes).as_mut()).map_err(|_| Error::RandomSource)?;
+    Ok(make(&bytes))
 }
 
 // Operations on lanes are not inlined: the memory of one is then off the stack while another runs.
@@ -134,7 +128,8 @@ impl<P: ParameterSet> Dispatch for Prepare<'_, P> {
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let mut r = prepare::<P, L>(lanes, self.random, &mut Workspace::new());
-        r.hash = hash(lanes, Purpose::Small, &[r.bytes.as_ref()]);
+        let Prepared { bytes, hash: to, .. } = &mut *r;
+        hash(lanes, Purpose::Small, &[bytes.as_ref()], to);
         PreparedEncapsulation { backend: self.backend, r }
     }
 }
@@ -152,7 +147,7 @@ impl<P: ParameterSet> Dispatch for PrepareAgain<'_, P> {
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let (bytes, hash) = self.bytes.split_at(P::SMALL_BYTES);
-        let (mut r, mut prepared) = (Coefficients::zero(), Prepared::<P>::blank());
+        let (mut r, mut prepared) = (Coefficients::zero(), Secret::<Prepared<P>>::zeroed());
         prepared.bytes.as_mut().copy_from_slice(bytes);
         prepared.hash.copy_from_slice(hash);
         lanes.run(DecodeSmall(&mut r, bytes));
@@ -166,8 +161,8 @@ fn prepare<P: ParameterSet, L: Hardware>(
     lanes: L,
     random: &P::SampleBytes,
     space: &mut Workspace<P>,
-) -> Box<Prepared<P>> {
-    let (mut r, mut prepared) = (Coefficients::zero(), Prepared::<P>::blank());
+) -> Secret<Prepared<P>> {
+    let (mut r, mut prepared) = (Coefficients::zero(), Secret::<Prepared<P>>::zeroed());
     short::short_derand(lanes, &mut r, random, &mut SamplingSpace::new());
     lanes.run(EncodeSmall(&r, prepared.bytes.as_mut()));
     prepared.transform.set(lanes, &r, space);
@@ -208,18 +203,18 @@ impl<P: ParameterSet> PrepareBatch<'_, P> {
         all: &mut Vec<PreparedEncapsulation<P>>,
     ) -> Result<(), Error> {
         let first = all.len();
-        let (mut random, space) = (P::SampleBytes::filled(0), &mut Workspace::new());
+        let mut random = Secret::<P::SampleBytes>::zeroed();
+        let space = &mut Workspace::new();
         for _ in 0..size {
-            let drawn = (self.random)(random.as_mut());
+            (self.random)((*random).as_mut())?;
             let r = prepare::<P, L>(lanes, &random, space);
-            wipe(random.as_mut());
-            drawn?;
             all.push(PreparedEncapsulation { backend: self.backend, r });
         }
         let encodings: Vec<_> = all[first..].iter().map(|made| made.r.bytes.as_ref()).collect();
-        let hashes = hash_all(lanes, Purpose::Small, &encodings);
-        for (prepared, hash) in all[first..].iter_mut().zip(hashes) {
-            prepared.r.hash = hash;
+        let mut hashes = Secret::<[Hash]>::slice(size);
+        hash_all(lanes, Purpose::Small, &encodings, &mut hashes);
+        for (prepared, hash) in all[first..].iter_mut().zip(&*hashes) {
+            prepared.r.hash.copy_from_slice(hash);
         }
         Ok(())
     }
@@ -240,7 +235,7 @@ pub(crate) fn encode_product<P: ParameterSet, L: Hardware>(
 
 /// What an encapsulation's r is made from.
 pub(crate) enum From<'a, P: ParameterSet> {
-    Prepared(Box<Prepared<P>>),
+    Prepared(Secret<Prepared<P>>),
     Random(&'a P::SampleBytes),
 }
 
@@ -261,7 +256,7 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
             From::Prepared(r) => r,
             From::Random(random) => hashed_with(lanes, random, &mut key_hash, key, space),
         };
-        complete(lanes, key, &r, key_hash, space)
+        complete(lanes, key, &r, &mut key_hash, space)
     }
 }
 
@@ -271,7 +266,7 @@ fn complete<P: ParameterSet, L: Hardware>(
     lanes: L,
     key: &[u8],
     r: &Prepared<P>,
-    mut key_hash: Begun,
+    key_hash: &mut Begun,
     space: &mut Workspace<P>,
 ) -> (Ciphertext<P>, SharedSecret) {
     let mut h = Coefficients::zero();
@@ -290,14 +285,18 @@ fn complete<P: ParameterSet, L: Hardware>(
     advance_two(
         lanes,
         blocks,
-        (&mut key_hash, Purpose::PublicKey, &[key]),
-        (&mut session, Purpose::Session, &[&*r.hash, ciphertext.as_ref()]),
+        (key_hash, Purpose::PublicKey, &[key]),
+        (&mut session, Purpose::Session, &[&r.hash, ciphertext.as_ref()]),
     );
-    let key_hash = finish(lanes, key_hash, Purpose::PublicKey, &[key]);
-    let confirmation = hash(lanes, Purpose::Confirmation, &[&*r.hash, &*key_hash]);
+    let mut of_key = Hash::default();
+    finish(lanes, key_hash, Purpose::PublicKey, &[key], &mut of_key);
+    let mut confirmation = Zeroizing::new(Hash::default());
+    hash(lanes, Purpose::Confirmation, &[&r.hash, &of_key], &mut confirmation);
     ciphertext.as_mut()[P::ROUNDED_BYTES..].copy_from_slice(&*confirmation);
-    let secret = finish(lanes, session, Purpose::Session, &[&*r.hash, ciphertext.as_ref()]);
-    (Ciphertext(ciphertext), SharedSecret(secret))
+    let mut secret = SharedSecret(Secret::zeroed());
+    let parts = [&r.hash, ciphertext.as_ref()];
+    finish(lanes, &mut session, Purpose::Session, &parts, &mut secret.0);
+    (Ciphertext(ciphertext), secret)
 }
 
 /// r of an encapsulation for `key`, of whose hash the first blocks are computed along with that of r. Not inlined, as above.
@@ -308,12 +307,13 @@ fn hashed_with<P: ParameterSet, L: Hardware>(
     key_hash: &mut Begun,
     key: &[u8],
     space: &mut Workspace<P>,
-) -> Box<Prepared<P>> {
+) -> Secret<Prepared<P>> {
     let mut r = prepare::<P, L>(lanes, random, space);
-    let (mut r_hash, parts) = (Begun::new(), [r.bytes.as_ref()]);
+    let Prepared { bytes, hash, .. } = &mut *r;
+    let (mut r_hash, parts) = (Begun::new(), [bytes.as_ref()]);
     let blocks = r_hash.remaining(Purpose::Small, &parts);
     let of_r = (&mut r_hash, Purpose::Small, &parts[..]);
     advance_two(lanes, blocks, of_r, (key_hash, Purpose::PublicKey, &[key]));
-    r.hash = finish(lanes, r_hash, Purpose::Small, &parts);
+    finish(lanes, &mut r_hash, Purpose::Small, &parts, hash);
     r
 }

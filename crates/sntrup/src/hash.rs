@@ -23,21 +23,30 @@ pub(crate) enum Purpose {
     PublicKey = 4,
 }
 
-pub(crate) type Hash = Zeroizing<[u8; HASH_BYTES]>;
+/// A hash. Functions write it where it belongs: one that is returned would leave a copy on the stack.
+pub(crate) type Hash = [u8; HASH_BYTES];
 
-/// The hash of the concatenation of `parts`.
-pub(crate) fn hash<L: HashLanes>(lanes: L, purpose: Purpose, parts: &[&[u8]]) -> Hash {
-    hash_prefixed(lanes, purpose as u8, parts)
+/// Writes the hash of the concatenation of `parts`.
+pub(crate) fn hash<L: HashLanes>(lanes: L, purpose: Purpose, parts: &[&[u8]], to: &mut Hash) {
+    hash_prefixed(lanes, purpose as u8, parts, to);
 }
 
-/// The hashes of `messages`, all of one length, in the same order.
-pub(crate) fn hash_all<L: HashLanes>(lanes: L, purpose: Purpose, messages: &[&[u8]]) -> Vec<Hash> {
-    let mut hashes = Vec::with_capacity(messages.len());
-    for group in messages.chunks(L::U64S) {
+/// Writes the hashes of `messages`, all of one length, in the same order.
+///
+/// # Panics
+/// There are more or fewer hashes than messages, or the lengths differ.
+pub(crate) fn hash_all<L: HashLanes>(
+    lanes: L,
+    purpose: Purpose,
+    messages: &[&[u8]],
+    hashes: &mut [Hash],
+) {
+    assert_eq!(messages.len(), hashes.len());
+    for (group, hashes) in messages.chunks(L::U64S).zip(hashes.chunks_mut(L::U64S)) {
         assert!(group.iter().all(|message| message.len() == messages[0].len()));
         // A block in eight lanes takes as much time as two by themselves and less than three, as one in four lanes does.
         if group.len() <= 2 {
-            hashes.extend(one_or_two(lanes, purpose, group));
+            one_or_two(lanes, purpose, group, hashes);
             continue;
         }
         let mut lane_messages = [group[0]; MAX_LANES];
@@ -48,31 +57,36 @@ pub(crate) fn hash_all<L: HashLanes>(lanes: L, purpose: Purpose, messages: &[&[u
             messages: &lane_messages,
             digests: &mut *digests,
         });
-        hashes.extend(digests[..group.len()].iter().map(first_half));
+        for (hash, digest) in hashes.iter_mut().zip(&*digests) {
+            first_half(digest, hash);
+        }
     }
-    hashes
 }
 
-fn one_or_two<L: HashLanes>(lanes: L, purpose: Purpose, messages: &[&[u8]]) -> Vec<Hash> {
-    let [a, b] = messages else {
-        return messages.iter().map(|message| hash(lanes, purpose, &[message])).collect();
+fn one_or_two<L: HashLanes>(lanes: L, purpose: Purpose, messages: &[&[u8]], hashes: &mut [Hash]) {
+    let ([a, b], [hash_a, hash_b]) = (messages, &mut *hashes) else {
+        for (message, to) in messages.iter().zip(hashes) {
+            hash(lanes, purpose, &[message], to);
+        }
+        return;
     };
     let (mut of_a, mut of_b) = (Begun::new(), Begun::new());
     let blocks = of_a.remaining(purpose, &[a]);
     advance_two(lanes, blocks, (&mut of_a, purpose, &[a]), (&mut of_b, purpose, &[b]));
-    vec![finish(lanes, of_a, purpose, &[a]), finish(lanes, of_b, purpose, &[b])]
+    finish(lanes, &mut of_a, purpose, &[a], hash_a);
+    finish(lanes, &mut of_b, purpose, &[b], hash_b);
 }
 
-/// The session key, or the rejection key where `rejected` is all ones; the prefix is a secret.
-pub(crate) fn session_hash<L: HashLanes>(lanes: L, rejected: u8, parts: &[&[u8]]) -> Hash {
+/// Writes the session key, or the rejection key where `rejected` is all ones; the prefix is a secret.
+pub(crate) fn session_hash<L: HashLanes>(lanes: L, rejected: u8, parts: &[&[u8]], to: &mut Hash) {
     let prefix =
         Purpose::Session as u8 ^ (rejected & (Purpose::Session as u8 ^ Purpose::Rejection as u8));
-    hash_prefixed(lanes, prefix, parts)
+    hash_prefixed(lanes, prefix, parts, to);
 }
 
-fn hash_prefixed<L: HashLanes>(lanes: L, prefix: u8, parts: &[&[u8]]) -> Hash {
+fn hash_prefixed<L: HashLanes>(lanes: L, prefix: u8, parts: &[&[u8]], to: &mut Hash) {
     if L::U64S > 1 {
-        return finish_prefixed(lanes, Begun::new(), prefix, parts);
+        return finish_prefixed(lanes, &mut Begun::new(), prefix, parts, to);
     }
     // Without vectors of ours, the crate may know others.
     let mut state = Sha512::new();
@@ -81,10 +95,9 @@ fn hash_prefixed<L: HashLanes>(lanes: L, prefix: u8, parts: &[&[u8]]) -> Hash {
         state.update(part);
     }
     let mut digest = Zeroizing::new([0; 64]);
-    state.finalize_into((&mut *digest).into());
-    let mut result = Hash::default();
-    result.copy_from_slice(&digest[..HASH_BYTES]);
-    result
+    // Not by `finalize`, which would move the state and leave a copy.
+    state.finalize_into_reset((&mut *digest).into());
+    to.copy_from_slice(&digest[..HASH_BYTES]);
 }
 
 /// A hash of which the first blocks may have been computed ahead.
@@ -124,35 +137,40 @@ pub(crate) fn advance_two<L: HashLanes>(
     }
 }
 
-/// The hash that was begun.
+/// Writes the hash that was begun.
 pub(crate) fn finish<L: HashLanes>(
     lanes: L,
-    begun: Begun,
+    begun: &mut Begun,
     purpose: Purpose,
     parts: &[&[u8]],
-) -> Hash {
+    to: &mut Hash,
+) {
     if begun.blocks == 0 {
-        return hash(lanes, purpose, parts);
+        return hash(lanes, purpose, parts, to);
     }
-    finish_prefixed(lanes, begun, purpose as u8, parts)
+    finish_prefixed(lanes, begun, purpose as u8, parts, to);
 }
 
-fn finish_prefixed<L: HashLanes>(lanes: L, mut begun: Begun, prefix: u8, parts: &[&[u8]]) -> Hash {
+fn finish_prefixed<L: HashLanes>(
+    lanes: L,
+    begun: &mut Begun,
+    prefix: u8,
+    parts: &[&[u8]],
+    to: &mut Hash,
+) {
     let message = Message::new(prefix, parts);
     let blocks = message.blocks() - begun.blocks;
     lanes.run(One {
         message: Partial { message, state: &mut begun.state, done: begun.blocks },
         blocks,
     });
-    first_half(&begun.state)
+    first_half(&begun.state, to);
 }
 
-fn first_half(digest: &Digest) -> Hash {
-    let mut result = Hash::default();
-    for (bytes, word) in result.chunks_exact_mut(8).zip(digest) {
+fn first_half(digest: &Digest, to: &mut Hash) {
+    for (bytes, word) in to.chunks_exact_mut(8).zip(digest) {
         bytes.copy_from_slice(&word.to_be_bytes());
     }
-    result
 }
 
 #[cfg(test)]
@@ -178,8 +196,8 @@ mod tests {
                         .map(|j| (0..len).map(|i| (i * 31 + j * 7 + i / 256) as u8).collect())
                         .collect();
                     let slices: Vec<&[u8]> = messages.iter().map(|message| &message[..]).collect();
-                    let hashes = hash_all(lanes, Purpose::Small, &slices);
-                    assert_eq!(hashes.len(), count);
+                    let mut hashes = vec![Hash::default(); count];
+                    hash_all(lanes, Purpose::Small, &slices, &mut hashes);
                     for (hash, message) in hashes.iter().zip(&messages) {
                         assert_eq!(hash[..], expected(3, message), "{count} of {len} bytes");
                     }
@@ -202,7 +220,8 @@ mod tests {
             let (first, second) = ([5; HASH_BYTES], [6; 1039]);
             let all = [&first[..], &second].concat();
             for (rejected, prefix) in [(0, 1), (0xff, 0)] {
-                let key = session_hash(lanes, rejected, &[&first, &second]);
+                let mut key = Hash::default();
+                session_hash(lanes, rejected, &[&first, &second], &mut key);
                 assert_eq!(key[..], expected(prefix, &all));
             }
         }

@@ -5,6 +5,7 @@ use core::fmt;
 
 use lanes::{Backend, Dispatch, Hardware, HashLanes};
 use rand_core::TryCryptoRng;
+use secret::Secret;
 
 use crate::batch::{self, BatchMemory};
 use crate::decapsulate::{self, ExpandedKey};
@@ -14,7 +15,7 @@ use crate::error::{Error, What};
 use crate::hash::{Hash, Purpose, hash, hash_all};
 use crate::operations::Source;
 use crate::params::{Array, HASH_BYTES, ParameterSet};
-use crate::product::{Coefficients, Multiplier, wipe};
+use crate::product::{Coefficients, Multiplier};
 use crate::public::public;
 use crate::r3;
 use crate::rq::TripleToSmall;
@@ -26,9 +27,9 @@ pub const SHARED_SECRET_BYTES: usize = HASH_BYTES;
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicKey<P: ParameterSet>(P::PublicKeyBytes);
 
-/// A secret key: f, 1/g, the public key, rho, and the public key's hash, encoded as in the NIST submission. On the heap, so
-/// that moving it leaves no copy; erased on drop.
-pub struct SecretKey<P: ParameterSet>(Box<P::SecretKeyBytes>);
+/// A secret key: f, 1/g, the public key, rho, and the public key's hash, encoded as in the NIST submission. In protected
+/// memory; erased on drop.
+pub struct SecretKey<P: ParameterSet>(Secret<P::SecretKeyBytes>);
 
 /// A key pair for one use: [`KeyPair::decapsulate`] consumes it.
 pub struct KeyPair<P: ParameterSet> {
@@ -40,8 +41,8 @@ pub struct KeyPair<P: ParameterSet> {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ciphertext<P: ParameterSet>(pub(crate) P::CiphertextBytes);
 
-/// A shared secret of [`SHARED_SECRET_BYTES`], erased on drop.
-pub struct SharedSecret(pub(crate) Hash);
+/// A shared secret of [`SHARED_SECRET_BYTES`]. In protected memory; erased on drop.
+pub struct SharedSecret(pub(crate) Secret<Hash>);
 
 impl SharedSecret {
     /// Its bytes.
@@ -103,8 +104,16 @@ impl<P: ParameterSet> PublicKey<P> {
     /// The length is not [`ParameterSet::PUBLIC_KEY_BYTES`], or the encoding is not canonical: some other bytes decode to the
     /// same element of R/q.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Self::from_bytes_on(Backend::best(), bytes)
+    }
+
+    /// [`PublicKey::from_bytes`], checked on a given backend.
+    ///
+    /// # Errors
+    /// As [`PublicKey::from_bytes`].
+    pub fn from_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
         let key = PublicKey::<P>(array::<P, _>("public key", bytes)?);
-        if P::recode(Backend::best(), Recode(&key)) != key {
+        if P::recode(backend, Recode(&key)) != key {
             return Err(Error::NotCanonical { what: what::<P>("public key") });
         }
         Ok(key)
@@ -223,7 +232,7 @@ impl<P: ParameterSet> KeyPair<P> {
     /// A pair of zeros, to be filled in.
     pub(crate) fn blank() -> Self {
         let public = PublicKey(P::PublicKeyBytes::filled(0));
-        KeyPair { public, secret: SecretKey(Box::new(P::SecretKeyBytes::filled(0))) }
+        KeyPair { public, secret: SecretKey(Secret::zeroed()) }
     }
 
     pub(crate) fn parts_mut(&mut self) -> Parts<&mut [u8]> {
@@ -241,9 +250,10 @@ impl<P: ParameterSet> KeyPair<P> {
     /// Completes pairs with their public keys' hashes.
     pub(crate) fn add_hashes<L: HashLanes>(lanes: L, keys: &mut [Self]) {
         let publics: Vec<_> = keys.iter().map(|key| key.public.as_bytes()).collect();
-        let hashes = hash_all(lanes, Purpose::PublicKey, &publics);
-        for (key, hash) in keys.iter_mut().zip(&hashes) {
-            key.parts_mut().public_key_hash.copy_from_slice(&**hash);
+        let mut hashes = Secret::<[Hash]>::slice(publics.len());
+        hash_all(lanes, Purpose::PublicKey, &publics, &mut hashes);
+        for (key, hash) in keys.iter_mut().zip(&*hashes) {
+            key.parts_mut().public_key_hash.copy_from_slice(hash);
         }
     }
 }
@@ -255,19 +265,27 @@ impl<P: ParameterSet> SecretKey<P> {
     /// The length is not [`ParameterSet::SECRET_KEY_BYTES`]; a part is not canonically encoded; f has not weight w; or the hash is
     /// not the public key's. [`SecretKey::check`] goes further.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Self::from_bytes_on(Backend::best(), bytes)
+    }
+
+    /// [`SecretKey::from_bytes`], checked on a given backend.
+    ///
+    /// # Errors
+    /// As [`SecretKey::from_bytes`].
+    pub fn from_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
         let key = Self::from_trusted_bytes(bytes)?;
         let what = what::<P>("secret key");
         let parts = parts::<P>(bytes);
         // What is wrong with a file that holds no key is not secret.
         let canonical = public(is_canonical_small::<P>(parts.f))
             && public(is_canonical_small::<P>(parts.g_inverse))
-            && PublicKey::<P>::from_bytes(parts.public_key).is_ok();
+            && PublicKey::<P>::from_bytes_on(backend, parts.public_key).is_ok();
         if !canonical {
             return Err(Error::NotCanonical { what });
         }
-        let (mismatch, public_key_hash) = P::inspect(Backend::best(), Inspect(&key));
+        let (mismatch, public_key_hash) = P::inspect(backend, Inspect(&key));
         let weighs = public(mismatch == 0);
-        let hashes = *public_key_hash == *parts.public_key_hash;
+        let hashes = public_key_hash == *parts.public_key_hash;
         if !(weighs && hashes) {
             return Err(Error::Inconsistent { what });
         }
@@ -279,14 +297,23 @@ impl<P: ParameterSet> SecretKey<P> {
     /// # Errors
     /// The length is not [`ParameterSet::SECRET_KEY_BYTES`].
     pub fn from_trusted_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut key = SecretKey::<P>(Box::new(P::SecretKeyBytes::filled(0)));
         let expected = P::SECRET_KEY_BYTES;
         if bytes.len() != expected {
             let what = what::<P>("secret key");
             return Err(Error::Length { what, expected, actual: bytes.len() });
         }
-        (*key.0).as_mut().copy_from_slice(bytes);
-        Ok(key)
+        Ok(Self::copied(bytes))
+    }
+
+    fn copied(bytes: &[u8]) -> Self {
+        let mut key = Secret::<P::SecretKeyBytes>::zeroed();
+        (*key).as_mut().copy_from_slice(bytes);
+        SecretKey(key)
+    }
+
+    /// Whether it lies in protected memory, as it does unless there was none.
+    pub fn is_protected(&self) -> bool {
+        self.0.is_protected()
     }
 
     /// Its encoding: handle with care.
@@ -323,13 +350,7 @@ impl<P: ParameterSet> SecretKey<P> {
 
 impl<P: ParameterSet> Clone for SecretKey<P> {
     fn clone(&self) -> Self {
-        SecretKey(self.0.clone())
-    }
-}
-
-impl<P: ParameterSet> Drop for SecretKey<P> {
-    fn drop(&mut self) {
-        wipe((*self.0).as_mut());
+        Self::copied(self.as_bytes())
     }
 }
 
@@ -390,7 +411,9 @@ impl<P: ParameterSet> Dispatch for Inspect<'_, P> {
         let parts = self.0.parts();
         let mut f = Coefficients::<P>::zero();
         lanes.run(DecodeSmall(&mut f, parts.f));
-        (weight_mismatch(&f), hash(lanes, Purpose::PublicKey, &[parts.public_key]))
+        let mut public_key_hash = Hash::default();
+        hash(lanes, Purpose::PublicKey, &[parts.public_key], &mut public_key_hash);
+        (weight_mismatch(&f), public_key_hash)
     }
 }
 

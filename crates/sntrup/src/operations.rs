@@ -1,6 +1,7 @@
 //! Where the operations on lanes are compiled: here, once for each parameter set, instead of in every crate that uses one.
 
 use lanes::Backend;
+use secret::Secret;
 
 use crate::decapsulate::{Decapsulate, Expand, Expansion, FromBytes, FromExpansion};
 use crate::encapsulate::{Encapsulate, Prepare, PrepareAgain, PrepareBatch, PreparedEncapsulation};
@@ -49,7 +50,7 @@ operations! {
     prepare_again: PrepareAgain<'_, Self> => PreparedEncapsulation<Self>;
     prepare_batch: PrepareBatch<'_, Self> => Result<Vec<PreparedEncapsulation<Self>>, Error>;
     encapsulate: Encapsulate<'_, Self> => (Ciphertext<Self>, SharedSecret);
-    expand: Expand<'_, Self> => Box<Expansion<Self>>;
+    expand: Expand<'_, Self> => Secret<Expansion<Self>>;
     decapsulate: Decapsulate<'_, Self, FromBytes<'_, Self>> => SharedSecret;
     decapsulate_expanded: Decapsulate<'_, Self, FromExpansion<'_, Self>> => SharedSecret;
 }

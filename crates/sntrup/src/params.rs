@@ -3,18 +3,19 @@
 use core::fmt::Debug;
 
 use lanes::{Modulus, Word};
+use zerocopy::FromZeros;
 
 use crate::encode;
 use crate::operations::Operations;
 
 /// What a fixed-size array may hold here.
-pub trait Element: Copy + PartialEq + Eq + Send + Sync + 'static {}
+pub trait Element: Copy + FromZeros + PartialEq + Eq + Send + Sync + 'static {}
 
-impl<E: Copy + PartialEq + Eq + Send + Sync + 'static> Element for E {}
+impl<E: Copy + FromZeros + PartialEq + Eq + Send + Sync + 'static> Element for E {}
 
 /// A fixed-size array, so that generic code can hold one whose size depends on the parameter set.
 pub trait Array<E: Element>:
-    AsRef<[E]> + AsMut<[E]> + Clone + PartialEq + Eq + Send + Sync + 'static
+    AsRef<[E]> + AsMut<[E]> + Clone + FromZeros + PartialEq + Eq + Send + Sync + 'static
 {
     /// An array of `element`s.
     fn filled(element: E) -> Self;

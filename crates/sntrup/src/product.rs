@@ -17,6 +17,7 @@
 use core::marker::PhantomData;
 
 use lanes::{Kernel, Lanes, Word};
+use zerocopy::FromZeros;
 use zeroize::optimization_barrier;
 
 use crate::params::{Array, ParameterSet};
@@ -31,16 +32,17 @@ const ROW_WORDS: usize = 2 * POINTS;
 const MAX_HALF: usize = 14;
 
 /// A polynomial's coefficients, padded with zeros to 8 blocks.
-#[derive(Clone)]
+#[derive(Clone, FromZeros)]
 #[repr(C, align(64))]
 pub(crate) struct Coefficients<P: ParameterSet, W: Word = i16>(pub(crate) P::Padded<W>);
 
 /// A polynomial's residues, in the order of the lanes that made them: of no use to other lanes.
-#[derive(Clone)]
+#[derive(Clone, FromZeros)]
 #[repr(C, align(64))]
 pub(crate) struct Transform<P: ParameterSet, W: Word = i16>(pub(crate) P::Wide<W>);
 
 /// Memory that the kernels need between their steps.
+#[derive(FromZeros)]
 #[repr(C, align(64))]
 pub(crate) struct Workspace<P: ParameterSet, W: Word = i16>(pub(crate) P::Wide<W>, P::Wide<W>);
 
@@ -103,12 +105,6 @@ impl<P: ParameterSet, W: Word> Transform<P, W> {
         Transform(P::Wide::filled(W::default()))
     }
 
-    /// On the heap. Not inlined, so that what passes over the stack is off it again when the work begins.
-    #[inline(never)]
-    pub(crate) fn boxed() -> Box<Self> {
-        Box::new(Self::zero())
-    }
-
     /// Becomes the transform of `a`.
     pub(crate) fn set<L: Lanes<Word = W>>(
         &mut self,
@@ -167,12 +163,6 @@ impl<P: ParameterSet, W: Word> Drop for Transform<P, W> {
 impl<P: ParameterSet, W: Word> Workspace<P, W> {
     pub(crate) fn new() -> Self {
         Workspace(P::Wide::filled(W::default()), P::Wide::filled(W::default()))
-    }
-
-    /// As [`Transform::boxed`].
-    #[inline(never)]
-    pub(crate) fn boxed() -> Box<Self> {
-        Box::new(Self::new())
     }
 }
 

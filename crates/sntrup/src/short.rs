@@ -3,11 +3,13 @@
 use core::marker::PhantomData;
 
 use lanes::{Hardware, IntegerLanes, Kernel};
+use zerocopy::FromZeros;
 
 use crate::params::{Array, ParameterSet};
 use crate::product::{Coefficients, Erase, wipe};
 
 /// What sampling works with; erased on drop.
+#[derive(FromZeros)]
 pub(crate) struct SamplingSpace<P: ParameterSet> {
     words: P::Sorted<u32>,
     pairs: P::Sorted<i16>,
@@ -21,12 +23,6 @@ impl<P: ParameterSet> SamplingSpace<P> {
             pairs: P::Sorted::filled(0),
             trits: P::Sorted::filled(0),
         }
-    }
-
-    /// On the heap. Not inlined, so that what passes over the stack is off it again when the work begins.
-    #[inline(never)]
-    pub(crate) fn boxed() -> Box<Self> {
-        Box::new(Self::new())
     }
 }
 

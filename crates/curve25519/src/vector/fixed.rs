@@ -170,11 +170,11 @@ impl EachPart for EachOne<'_> {
     }
 }
 
-/// The multiples of the base point by recoded scalars.
-pub(crate) fn multiples_of_base<L: FieldParts>(lanes: L, scalars: &[Recoded], to: &mut Vec<Point>) {
+/// Writes the multiples of the base point by as many recoded scalars.
+pub(crate) fn multiples_of_base<L: FieldParts>(lanes: L, scalars: &[Recoded], to: &mut [Point]) {
     let mut digits = Zeroizing::new([[0; FIELD_LANES]; SCALAR_WORDS]);
     let mut points = Zeroizing::new(no_points::<Portable>());
-    for group in scalars.chunks(FIELD_LANES) {
+    for (group, to) in scalars.chunks(FIELD_LANES).zip(to.chunks_mut(FIELD_LANES)) {
         for (lane, scalar) in group.iter().enumerate() {
             for word in 0..SCALAR_WORDS {
                 digits[word][lane] = scalar[word];
@@ -186,8 +186,8 @@ pub(crate) fn multiples_of_base<L: FieldParts>(lanes: L, scalars: &[Recoded], to
         } else {
             part.on(lanes.lower())
         }
-        for lane in 0..group.len() {
-            to.push(point_of(&points, lane));
+        for (lane, to) in to.iter_mut().enumerate() {
+            *to = point_of(&points, lane);
         }
     }
 }

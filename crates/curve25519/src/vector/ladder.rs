@@ -205,14 +205,15 @@ fn changes(secret: &[u8; BYTES]) -> Zeroizing<Words> {
 /// What ladders read and write.
 type Memory = [Stored<Portable>; 3];
 
-/// The multiples of points with the given u-coordinates by secret scalars, which are clamped.
+/// Writes the multiples of as many points with the given u-coordinates by secret scalars, which are clamped.
 pub(crate) fn ladders<'a, L: FieldParts>(
     lanes: L,
     pairs: impl Iterator<Item = (&'a [u8; BYTES], &'a [u8; BYTES])>,
-    to: &mut Vec<Projective>,
+    to: &mut [Projective],
 ) {
     let mut bits = Zeroizing::new([[0; FIELD_LANES]; 4]);
     let mut memory: Zeroizing<Memory> = Zeroizing::new([zeros::<Portable>(); 3]);
+    let mut groups = to.chunks_mut(FIELD_LANES);
     let mut count = 0;
     for (secret, u) in pairs {
         let (secret, u) = (changes(secret), Fe::from_bytes(u));
@@ -224,12 +225,12 @@ pub(crate) fn ladders<'a, L: FieldParts>(
         }
         count += 1;
         if count == FIELD_LANES {
-            eight(lanes, &bits, &mut memory, count, to);
+            eight(lanes, &bits, &mut memory, groups.next().unwrap_or_default());
             count = 0;
         }
     }
     if count > 0 {
-        eight(lanes, &bits, &mut memory, count, to);
+        eight(lanes, &bits, &mut memory, groups.next().unwrap_or_default());
     }
 }
 
@@ -250,18 +251,17 @@ fn eight<L: FieldParts>(
     lanes: L,
     changes: &[[u64; FIELD_LANES]; 4],
     memory: &mut Memory,
-    count: usize,
-    to: &mut Vec<Projective>,
+    to: &mut [Projective],
 ) {
     let mut part = EachEight { changes, memory };
-    if count > FIELD_LANES / 2 {
+    if to.len() > FIELD_LANES / 2 {
         lanes.each(part)
     } else {
         part.on(lanes.lower())
     }
     let [_, x, z] = memory;
-    for lane in 0..count {
-        to.push(Projective { x: element(x, lane), z: element(z, lane) });
+    for (lane, to) in to.iter_mut().enumerate() {
+        *to = Projective { x: element(x, lane), z: element(z, lane) };
     }
 }
 

@@ -9,6 +9,7 @@ use super::field::{Stored, add, carry, load, mul, square, store, sub, zeros};
 use super::{double_multiple_vartime, ladder, ladders, multiple_of_base, multiples_of_base};
 use crate::edwards::Point;
 use crate::field::{Fe, LIMBS};
+use crate::montgomery::{self, Projective};
 use crate::scalar::{self, Words};
 
 /// Does something on portable lanes, and on those of the machine.
@@ -147,9 +148,8 @@ impl FieldDispatch for Multiples {
     fn on<L: FieldParts>(self, lanes: L) {
         let scalars = scalars();
         let recoded: Vec<_> = scalars.iter().map(|scalar| *scalar::recode(scalar)).collect();
-        let mut together = Vec::new();
+        let mut together = vec![Point::IDENTITY; scalars.len()];
         multiples_of_base(lanes, &recoded, &mut together);
-        assert_eq!(together.len(), scalars.len());
         // The order-8 point of the smallest y, and sums with it.
         let mut small = [0; 32];
         small[..8].copy_from_slice(&0xb027_b2c2_8f95_e826u64.to_le_bytes());
@@ -204,11 +204,10 @@ impl FieldDispatch for Ladders {
             }
             pairs.push((secret, u));
         }
-        let mut together = Vec::new();
+        let mut together = vec![Projective::default(); pairs.len()];
         ladders(lanes, pairs.iter().map(|(secret, u)| (secret, u)), &mut together);
-        assert_eq!(together.len(), pairs.len());
         for ((secret, u), together) in pairs.iter().zip(&together) {
-            let expected = crate::montgomery::ladder(secret, u);
+            let expected = montgomery::ladder(secret, u);
             for found in [&ladder(lanes, secret, u), together] {
                 // X and Z up to a factor, and neither zero where the other's is not.
                 let (one, other) = (found.x.mul(expected.z), expected.x.mul(found.z));

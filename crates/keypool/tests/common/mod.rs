@@ -34,6 +34,10 @@ impl Kind for Numbers {
         out.copy_from_slice(&item.to_ne_bytes());
     }
 
+    fn is_protected(_: &u128) -> bool {
+        true
+    }
+
     fn restore(_: Backend, bytes: &[u8]) -> Result<u128, Error> {
         let length = Error::Length { object: "number", expected: 16, actual: bytes.len() };
         Ok(u128::from_ne_bytes(bytes.try_into().map_err(|_| length)?))

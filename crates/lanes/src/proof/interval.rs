@@ -1,19 +1,23 @@
 use core::cell::RefCell;
 use core::fmt;
+use core::num::NonZeroU8;
 use core::ops::RangeInclusive;
 use std::collections::HashMap;
 use std::thread::LocalKey;
+
+use zerocopy::FromZeros;
 
 use super::{Memory, Value, ledger};
 use crate::{Lanes, Modulus, Portable, Word};
 
 /// All integers from one to another, both within 16 bits: what a word may hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromZeros)]
 pub struct Interval {
     low: i16,
     high: i16,
-    /// For what [`Lanes::prepare`] gives: how many times q goes into the absolute value of what it was given.
-    quotient: Option<u8>,
+    /// For what [`Lanes::prepare`] gives: one more than how many times q goes into the absolute value
+    /// of what it was given.
+    quotient: Option<NonZeroU8>,
 }
 
 impl Word for Interval {
@@ -221,7 +225,7 @@ impl Value for Interval {
     }
 
     fn no_multiple(self) -> Self {
-        if !matches!(self.quotient, Some(0 | 1)) {
+        if !self.quotient.is_some_and(|more| more.get() <= 2) {
             ledger::violation(format_args!("this was not prepared from a word below 2q"));
         }
         self.single().map_or(MASK, |a_q| Self::constant(-i16::from(a_q.unsigned_abs() > 1)))
@@ -249,7 +253,8 @@ impl Value for Interval {
     }
 
     fn prepare(self, q: Modulus) -> Self {
-        let quotient = u8::try_from(self.bound() / q.q.unsigned_abs()).ok();
+        let quotient = u8::try_from(self.bound() / q.q.unsigned_abs());
+        let quotient = quotient.ok().and_then(|quotient| NonZeroU8::MIN.checked_add(quotient));
         let product = self.single().map_or(ANY, |a| Self::constant(a.wrapping_mul(q.inverse)));
         Interval { quotient, ..product }
     }

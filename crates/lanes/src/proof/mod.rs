@@ -153,7 +153,7 @@ impl<V: Value, const PAIRS: usize> Proof<V, PAIRS> {
 
     /// The accumulators of a vector.
     fn sums(a: Sums) -> [V::Accumulator; PAIRS] {
-        let mut v = [V::zero(); PAIRS];
+        let mut v = [<V as Value>::zero(); PAIRS];
         V::vectors().with_borrow(|(_, sums)| v.copy_from_slice(&sums[a.0..a.0 + PAIRS]));
         v
     }
@@ -346,7 +346,7 @@ impl<V: Value, const PAIRS: usize> Lanes for Proof<V, PAIRS> {
 
     #[inline(never)]
     fn zero(self) -> Sums {
-        Self::of_sums([V::zero(); PAIRS])
+        Self::of_sums([<V as Value>::zero(); PAIRS])
     }
 
     #[inline(never)]

@@ -2,15 +2,18 @@ use core::cell::RefCell;
 use core::fmt;
 use std::thread::LocalKey;
 
+use zerocopy::FromZeros;
+
 use super::{self as proof, Value, ledger};
 use crate::{Modulus, Word};
 
 /// A polynomial in a kernel's inputs, modulo the modulus of [`polynomials_modulo`], of degree at most 2: what a word is, if no
 /// operation leaves its range. Two are equal if all their coefficients are.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, FromZeros)]
 pub struct Polynomial(Form);
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, FromZeros)]
+#[repr(u8)]
 enum Form {
     /// A public constant, which is an integer.
     Constant(i16),
@@ -21,7 +24,7 @@ enum Form {
 }
 
 /// Terms in the memory of [`polynomials_modulo`], in order, without zeros.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, FromZeros)]
 struct Terms {
     start: usize,
     end: usize,

@@ -4,9 +4,8 @@ use core::ffi::{c_int, c_uchar, c_void};
 
 use curve25519::x25519;
 use kex::{Error, KeyExchange, X25519Secret};
-use keypool::{Exchanges, InHand};
 use openssl_abi::guard;
-use zeroize::Zeroizing;
+use secret::Secret;
 
 use crate::curves::{Curve, KEY_BYTES, Scheme, raw};
 use crate::key::{find, raise};
@@ -18,27 +17,6 @@ use crate::types::{CTRL_PEER_KEY, Pkey, PkeyContext, PkeyMethod, UNSUPPORTED};
 
 pub(crate) struct X25519;
 
-/// Both halves.
-pub(crate) enum Pair {
-    /// Made here, for a handshake as a rule: protected as long as it waits.
-    InHand(InHand<Exchanges<kex::X25519>>),
-    /// A program's own.
-    Own(X25519Secret),
-}
-
-impl Pair {
-    /// Lets `work` have the secret value.
-    fn with_secret<R>(
-        &self,
-        work: impl FnOnce(&X25519Secret) -> Result<R, Error>,
-    ) -> Result<R, Error> {
-        match self {
-            Pair::InHand(pair) => pair.with_secret(work),
-            Pair::Own(secret) => work(secret),
-        }
-    }
-}
-
 impl Scheme for X25519 {
     const PLACE: usize = 0;
     const SIZE: usize = x25519::SHARED_SECRET_BYTES;
@@ -46,30 +24,24 @@ impl Scheme for X25519 {
     const SIGNS: bool = false;
     const FLAGS: c_int = 0;
 
-    type Pair = Pair;
+    type Pair = X25519Secret;
 
-    fn generate() -> Result<Pair, Error> {
-        State::current().exchanges.take_in_hand().map(Pair::InHand)
+    fn generate() -> Result<X25519Secret, Error> {
+        State::current().exchanges.take()
     }
 
-    fn pair(private: &[u8; KEY_BYTES]) -> Result<Pair, Error> {
-        kex::X25519::read_secret(private).map(Pair::Own)
+    fn pair(private: &[u8; KEY_BYTES]) -> Result<X25519Secret, Error> {
+        kex::X25519::read_secret(State::current().choice.backend, private)
     }
 
-    fn public(pair: &Pair) -> [u8; KEY_BYTES] {
-        match pair {
-            Pair::InHand(pair) => pair.public().0,
-            Pair::Own(secret) => kex::X25519::public(secret).0,
-        }
+    fn public(pair: &X25519Secret) -> [u8; KEY_BYTES] {
+        pair.public().0
     }
 
-    fn private(pair: &Pair) -> Result<Zeroizing<[u8; KEY_BYTES]>, Error> {
-        let mut bytes = Zeroizing::new([0; KEY_BYTES]);
-        pair.with_secret(|secret| {
-            kex::X25519::write_secret(secret, &mut *bytes);
-            Ok(())
-        })?;
-        Ok(bytes)
+    fn private(pair: &X25519Secret) -> Secret<[u8; KEY_BYTES]> {
+        let mut bytes = Secret::<[u8; KEY_BYTES]>::zeroed();
+        kex::X25519::write_secret(pair, &mut *bytes);
+        bytes
     }
 
     unsafe fn complete(libcrypto: &Libcrypto, table: *mut PkeyMethod) {
@@ -156,8 +128,7 @@ unsafe fn exchange(
         }
         if libcrypto.is_ours::<Curve<X25519>>(own) {
             let pair = find::<Curve<X25519>>(libcrypto, own)?.pair.as_ref()?;
-            let complete = |secret: &_| kex::X25519::complete(secret, backend, peer, out);
-            return Some(pair.with_secret(complete));
+            return Some(kex::X25519::complete(pair, backend, peer, out));
         }
         let private = raw(libcrypto.functions.key_raw_private, own)?;
         let secret = x25519::SecretKey::from_bytes(&private);

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 
 use kex::Error;
 use openssl_abi::guard;
-use zeroize::Zeroizing;
+use secret::Secret;
 
 pub(crate) use exchange::X25519;
 pub(crate) use signature::{Ed25519, sign_item, verify_item};
@@ -37,7 +37,7 @@ pub(crate) trait Scheme: Send + Sync + 'static {
 
     fn public(pair: &Self::Pair) -> [u8; KEY_BYTES];
 
-    fn private(pair: &Self::Pair) -> Result<Zeroizing<[u8; KEY_BYTES]>, Error>;
+    fn private(pair: &Self::Pair) -> Secret<[u8; KEY_BYTES]>;
 
     /// Sets what this scheme has beside key generation.
     ///
@@ -88,12 +88,11 @@ impl<S: Scheme> KeyType for Curve<S> {
         }
     }
 
-    fn write(key: &Key<S>, half: Half) -> Option<Zeroizing<Vec<u8>>> {
-        let bytes = match half {
-            Half::Public => Zeroizing::new(key.public),
-            Half::Private => S::private(key.pair.as_ref()?).ok()?,
-        };
-        Some(Zeroizing::new(bytes.to_vec()))
+    fn write(key: &Key<S>, half: Half) -> Option<Secret<[u8]>> {
+        Some(match half {
+            Half::Public => Secret::<[u8]>::copy_of(&key.public),
+            Half::Private => Secret::<[u8]>::copy_of(&*S::private(key.pair.as_ref()?)),
+        })
     }
 }
 
@@ -130,8 +129,8 @@ impl<S: Scheme> Operations<S> {
 ///
 /// # Safety
 /// `pkey` is an `EVP_PKEY` of one of the two types, `get` its function.
-unsafe fn raw(get: GetRaw, pkey: *const Pkey) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
-    let (mut bytes, mut size) = (Zeroizing::new([0; KEY_BYTES]), KEY_BYTES);
+unsafe fn raw(get: GetRaw, pkey: *const Pkey) -> Option<Secret<[u8; KEY_BYTES]>> {
+    let (mut bytes, mut size) = (Secret::<[u8; KEY_BYTES]>::zeroed(), KEY_BYTES);
     // SAFETY: by the caller's promise; the buffer has the size.
     let got = unsafe { get(pkey, bytes.as_mut_ptr(), &raw mut size) };
     (got == 1 && size == KEY_BYTES).then_some(bytes)

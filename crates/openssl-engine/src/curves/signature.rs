@@ -8,7 +8,7 @@ use curve25519::ed25519::{self, SIGNATURE_BYTES, SigningKey, VerifyingKey};
 use kex::Error;
 use openssl_abi::guard;
 use random::OperationRandom;
-use zeroize::Zeroizing;
+use secret::Secret;
 
 use crate::curves::{Curve, KEY_BYTES, Scheme, raw};
 use crate::key::{find, raise};
@@ -49,8 +49,8 @@ impl Scheme for Ed25519 {
         pair.verifying_key().0
     }
 
-    fn private(pair: &SigningKey) -> Result<Zeroizing<[u8; KEY_BYTES]>, Error> {
-        Ok(Zeroizing::new(*pair.seed()))
+    fn private(pair: &SigningKey) -> Secret<[u8; KEY_BYTES]> {
+        Secret::<[u8; KEY_BYTES]>::copy_of(pair.seed())
     }
 
     unsafe fn complete(libcrypto: &Libcrypto, table: *mut PkeyMethod) {

@@ -11,10 +11,9 @@ use core::ffi::CStr;
 
 pub(crate) use curve25519::{Choice, Offers};
 use curve25519::{ed25519, x25519};
-use kex::{Backend, Error, KeyExchange};
-use keypool::{Exchanges, InHand};
+use kex::{Backend, Error, KeyExchange, X25519Secret};
 use random::OperationRandom;
-use zeroize::Zeroizing;
+use secret::Secret;
 
 pub(crate) use exchange::Exchange;
 pub(crate) use keymgmt::KeyManagement;
@@ -71,7 +70,7 @@ impl Scheme for X25519 {
     type Pair = ExchangePair;
 
     fn generate(provider: &Provider) -> Result<ExchangePair, Error> {
-        provider.pools.exchanges().take_in_hand().map(ExchangePair::InHand)
+        provider.pools.exchanges().take().map(ExchangePair::Generated)
     }
 
     fn pair(backend: Backend, secret: &[u8; KEY_BYTES]) -> ExchangePair {
@@ -81,7 +80,7 @@ impl Scheme for X25519 {
 
     fn public(pair: &ExchangePair) -> &[u8; KEY_BYTES] {
         match pair {
-            ExchangePair::InHand(pair) => &pair.public().0,
+            ExchangePair::Generated(pair) => &pair.public().0,
             ExchangePair::Own(pair) => &pair.public.0,
         }
     }
@@ -91,13 +90,13 @@ impl Scheme for X25519 {
         work: impl FnOnce(&[u8; KEY_BYTES]) -> R,
     ) -> Result<R, Error> {
         match pair {
-            ExchangePair::InHand(pair) => pair.with_secret(|secret| {
-                let mut bytes = Zeroizing::new([0; KEY_BYTES]);
-                kex::X25519::write_secret(secret, &mut *bytes);
-                // What is exported is what the default provider would export; it makes no difference to the public half.
+            ExchangePair::Generated(pair) => {
+                let mut bytes = Secret::<[u8; KEY_BYTES]>::zeroed();
+                kex::X25519::write_secret(pair, &mut *bytes);
+                // As the default provider would export it; it makes no difference to the public half.
                 clamp(&mut bytes);
                 Ok(work(&bytes))
-            }),
+            }
             ExchangePair::Own(pair) => Ok(work(pair.secret.as_bytes())),
         }
     }
@@ -105,8 +104,8 @@ impl Scheme for X25519 {
 
 /// Both halves of a key that are exchanged.
 pub(crate) enum ExchangePair {
-    /// Made here, for a handshake as a rule: protected as long as it waits.
-    InHand(InHand<Exchanges<kex::X25519>>),
+    /// Made here, for a handshake as a rule.
+    Generated(X25519Secret),
     /// A program's own.
     Own(x25519::KeyPair),
 }

@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 
 use lanes::{Kernel, Lanes, Word};
+use secret::Secret;
 
 use crate::params::ParameterSet;
 use crate::product::Size;
@@ -38,18 +39,18 @@ impl<P: ParameterSet> Steps<P> {
 /// What one leaf hands to the next.
 pub(crate) struct Control<W: Word> {
     /// -delta in every word.
-    pub(crate) minus_delta: Vec<W>,
+    pub(crate) minus_delta: Secret<[W]>,
     /// f's lowest coefficient in every word.
-    pub(crate) f0: Vec<W>,
+    pub(crate) f0: Secret<[W]>,
 }
 
 pub(crate) struct LeafMatrix<W: Word> {
-    pub(crate) entries: [Vec<W>; 4],
+    pub(crate) entries: [Secret<[W]>; 4],
 }
 
 impl<W: Word> LeafMatrix<W> {
     pub(crate) fn new<P: ParameterSet>() -> Self {
-        let part = || vec![W::default(); Steps::<P>::CAPACITY + ROW];
+        let part = || Secret::<[W]>::slice(Steps::<P>::CAPACITY + ROW);
         LeafMatrix { entries: [part(), part(), part(), part()] }
     }
 }

@@ -4,11 +4,12 @@ pub(crate) mod leaf;
 mod node;
 
 use lanes::{Kernel, Lanes, Word};
+use secret::Secret;
 
 use self::leaf::{Control, LeafMatrix, ROW};
-use self::node::{Jump, Node, Rows, SLACK, Scratch, wipe_all};
+use self::node::{Jump, Node, Rows, SLACK, Scratch};
 use crate::params::ParameterSet;
-use crate::product::{Coefficients, forward, inverse, sums, wipe};
+use crate::product::{Coefficients, forward, inverse, sums};
 
 /// Replaces `a`, not zero, by 1 / (3 a) in R/q, which is a field.
 pub(crate) fn rq_invert_triple<P: ParameterSet, L: Lanes>(
@@ -40,21 +41,21 @@ impl<P: ParameterSet> Constants<P> {
 /// The tree below the root.
 type Tree<P, W> = Node<P, W, Node<P, W, Node<P, W, LeafMatrix<W>, 8>, 4>, 2>;
 
-/// The root of the tree of division steps, on the heap: some applications give their threads little stack.
+/// The root of the tree of division steps, not on the stack: some applications give their threads little of it.
 struct Root<P: ParameterSet, W: Word> {
     tree: Tree<P, W>,
-    f: Vec<W>,
-    g: Vec<W>,
-    next: [Vec<W>; 2],
-    first: [Vec<W>; 2],
-    result: Vec<W>,
+    f: Secret<[W]>,
+    g: Secret<[W]>,
+    next: [Secret<[W]>; 2],
+    first: [Secret<[W]>; 2],
+    result: Secret<[W]>,
     control: Control<W>,
     scratch: Scratch<P, W>,
 }
 
 impl<P: ParameterSet, W: Word> Root<P, W> {
     fn new(a: &Coefficients<P, W>) -> Self {
-        let part = || vec![W::default(); P::WIDE + SLACK];
+        let part = || Secret::<[W]>::slice(P::WIDE + SLACK);
         let mut root = Root {
             tree: Node::new(Node::new(Node::new(LeafMatrix::new::<P>()))),
             f: part(),
@@ -63,11 +64,12 @@ impl<P: ParameterSet, W: Word> Root<P, W> {
             first: [part(), part()],
             result: part(),
             control: Control {
-                minus_delta: vec![W::constant(-1); ROW],
-                f0: vec![W::default(); ROW],
+                minus_delta: Secret::<[W]>::slice(ROW),
+                f0: Secret::<[W]>::slice(ROW),
             },
             scratch: Scratch::new(),
         };
+        root.control.minus_delta.fill(W::constant(-1));
         root.f[0] = W::constant(1);
         root.f[P::P - 1] = W::constant(-1);
         root.f[P::P] = W::constant(-1);
@@ -75,16 +77,6 @@ impl<P: ParameterSet, W: Word> Root<P, W> {
             *x = y;
         }
         root
-    }
-}
-
-impl<P: ParameterSet, W: Word> Drop for Root<P, W> {
-    fn drop(&mut self) {
-        wipe(&mut self.f);
-        wipe(&mut self.g);
-        wipe_all(&mut self.next);
-        wipe_all(&mut self.first);
-        wipe(&mut self.result);
     }
 }
 
@@ -105,8 +97,8 @@ impl<P: ParameterSet, W: Word> Root<P, W> {
 struct Divide<'a, P: ParameterSet, L: Lanes> {
     entries: [&'a [L::Word]; 4],
     g: &'a [L::Word],
-    first: &'a mut [Vec<L::Word>; 2],
-    next: &'a mut [Vec<L::Word>; 2],
+    first: &'a mut [Secret<[L::Word]>; 2],
+    next: &'a mut [Secret<[L::Word]>; 2],
     scratch: &'a mut Scratch<P, L::Word>,
 }
 
@@ -162,7 +154,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Divide<'_, P, L> {
 /// The entry of the whole matrix that is the inverse, up to the constant that f ends as.
 struct Finish<'a, P: ParameterSet, L: Lanes> {
     entries: [&'a [L::Word]; 2],
-    first: &'a [Vec<L::Word>; 2],
+    first: &'a [Secret<[L::Word]>; 2],
     result: &'a mut [L::Word],
     control: &'a Control<L::Word>,
     scratch: &'a mut Scratch<P, L::Word>,

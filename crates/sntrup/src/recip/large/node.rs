@@ -3,10 +3,11 @@
 use core::marker::PhantomData;
 
 use lanes::{Kernel, Lanes, Word};
+use secret::Secret;
 
 use super::leaf::{Control, Leaf, LeafMatrix, Steps};
 use crate::params::ParameterSet;
-use crate::product::{Size, forward, inverse, sums, wipe};
+use crate::product::{Size, forward, inverse, sums};
 
 /// Words that kernels may touch beyond the end of a polynomial of short blocks.
 pub(super) const SLACK: usize = 64;
@@ -19,16 +20,16 @@ pub(super) enum Rows {
 }
 
 pub(super) struct Scratch<P, W: Word> {
-    pub(super) matrix: [Vec<W>; 4],
-    pub(super) column: [Vec<W>; 2],
-    pub(super) product: [Vec<W>; 2],
-    pub(super) pairs: Vec<W>,
+    pub(super) matrix: [Secret<[W]>; 4],
+    pub(super) column: [Secret<[W]>; 2],
+    pub(super) product: [Secret<[W]>; 2],
+    pub(super) pairs: Secret<[W]>,
     parameter_set: PhantomData<P>,
 }
 
 impl<P: ParameterSet, W: Word> Scratch<P, W> {
     pub(super) fn new() -> Self {
-        let part = || vec![W::default(); P::WIDE + SLACK];
+        let part = || Secret::<[W]>::slice(P::WIDE + SLACK);
         Scratch {
             matrix: [part(), part(), part(), part()],
             column: [part(), part()],
@@ -36,21 +37,6 @@ impl<P: ParameterSet, W: Word> Scratch<P, W> {
             pairs: part(),
             parameter_set: PhantomData,
         }
-    }
-}
-
-pub(super) fn wipe_all<W: Word>(parts: &mut [Vec<W>]) {
-    for part in parts {
-        wipe(part);
-    }
-}
-
-impl<P, W: Word> Drop for Scratch<P, W> {
-    fn drop(&mut self) {
-        wipe_all(&mut self.matrix);
-        wipe_all(&mut self.column);
-        wipe_all(&mut self.product);
-        wipe(&mut self.pairs);
     }
 }
 
@@ -92,16 +78,16 @@ impl<P: ParameterSet, L: Lanes> Jump<P, L> for LeafMatrix<L::Word> {
 
 pub(super) struct Node<P, W: Word, C, const PART: usize> {
     child: C,
-    f: Vec<W>,
-    g: Vec<W>,
-    first: [Vec<W>; 4],
-    matrix: [Vec<W>; 4],
+    f: Secret<[W]>,
+    g: Secret<[W]>,
+    first: [Secret<[W]>; 4],
+    matrix: [Secret<[W]>; 4],
     parameter_set: PhantomData<P>,
 }
 
 impl<P: ParameterSet, W: Word, C, const PART: usize> Node<P, W, C, PART> {
     pub(super) fn new(child: C) -> Self {
-        let part = || vec![W::default(); 16 * Size::<P, PART>::BLOCK + SLACK];
+        let part = || Secret::<[W]>::slice(16 * Size::<P, PART>::BLOCK + SLACK);
         Node {
             child,
             f: part(),
@@ -110,15 +96,6 @@ impl<P: ParameterSet, W: Word, C, const PART: usize> Node<P, W, C, PART> {
             matrix: [part(), part(), part(), part()],
             parameter_set: PhantomData,
         }
-    }
-}
-
-impl<P, W: Word, C, const PART: usize> Drop for Node<P, W, C, PART> {
-    fn drop(&mut self) {
-        wipe(&mut self.f);
-        wipe(&mut self.g);
-        wipe_all(&mut self.first);
-        wipe_all(&mut self.matrix);
     }
 }
 
@@ -167,7 +144,7 @@ struct Apply<'a, P: ParameterSet, L: Lanes, const PART: usize> {
     entries: [&'a [L::Word]; 4],
     f: &'a [L::Word],
     g: &'a [L::Word],
-    first: &'a mut [Vec<L::Word>; 4],
+    first: &'a mut [Secret<[L::Word]>; 4],
     out: [&'a mut [L::Word]; 2],
     scratch: &'a mut Scratch<P, L::Word>,
 }
@@ -211,7 +188,7 @@ impl<P: ParameterSet, L: Lanes, const PART: usize> Kernel<L> for Apply<'_, P, L,
 /// The product of two matrices, column by column.
 struct Merge<'a, P: ParameterSet, L: Lanes, const PART: usize> {
     entries: [&'a [L::Word]; 4],
-    first: &'a [Vec<L::Word>; 4],
+    first: &'a [Secret<[L::Word]>; 4],
     rows: Rows,
     out: [[&'a mut [L::Word]; 2]; 2],
     scratch: &'a mut Scratch<P, L::Word>,
@@ -339,7 +316,7 @@ mod tests {
                 };
                 (0..length + SLACK / 2).map(|_| next()).collect()
             };
-            let part = || vec![0; 2 * n + SLACK];
+            let part = || Secret::<[i16]>::slice(2 * n + SLACK);
             let mut scratch = Scratch::<P, i16>::new();
             let mut transforms = [part(), part(), part(), part()];
             for round in 0..4 {

@@ -1,0 +1,117 @@
+use core::ptr::{self, NonNull};
+
+use crate::erase;
+
+/// The memory's fate in a child of fork.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFork {
+    /// The child finds zeros.
+    Wipe,
+    /// The child finds a copy.
+    Keep,
+}
+
+/// A mapping of slots of equal size that is left out of core dumps. Nobody is kept from using a slot twice: callers share them out
+/// by a [`Set`](crate::Set).
+pub struct Arena {
+    memory: NonNull<u8>,
+    slots: usize,
+    slot_bytes: usize,
+    /// Bytes from one slot to the next.
+    stride: usize,
+}
+
+// SAFETY: the memory is nobody else's, and only pointers to it are given out.
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    /// Slots begin on multiples of this many bytes: cache lines, against false sharing.
+    pub const SLOT_ALIGNMENT: usize = 64;
+
+    /// Slots of zeros. `None` if there is no memory, or if the kernel would not wipe it in a child or leave it out of dumps.
+    pub fn new(slots: usize, slot_bytes: usize, on_fork: OnFork) -> Option<Self> {
+        let stride = slot_bytes.checked_next_multiple_of(Self::SLOT_ALIGNMENT)?;
+        let bytes = stride.checked_mul(slots).filter(|&bytes| bytes > 0)?;
+        // SAFETY: a new mapping, at an address of the kernel's choice.
+        let memory = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if memory == libc::MAP_FAILED {
+            return None;
+        }
+        let arena = Arena { memory: NonNull::new(memory.cast())?, slots, slot_bytes, stride };
+        // SAFETY: the mapping is ours; the advice changes nothing that is in it now.
+        let is_protected = unsafe {
+            // A huge page would be taken whole for a few slots. Kernels without huge pages refuse the advice.
+            libc::madvise(memory, bytes, libc::MADV_NOHUGEPAGE);
+            (on_fork == OnFork::Keep || libc::madvise(memory, bytes, libc::MADV_WIPEONFORK) == 0)
+                && libc::madvise(memory, bytes, libc::MADV_DONTDUMP) == 0
+        };
+        is_protected.then_some(arena)
+    }
+
+    /// Keeps the first `slots` slots from being swapped out, and says whether the process may do that. Each process locks its own: a
+    /// child of fork has the memory without the locks.
+    pub fn lock(&self, slots: usize) -> bool {
+        let bytes = self.stride * slots.min(self.slots);
+        // Pages are locked as they are used: most of them never are.
+        // SAFETY: the mapping is ours and has so many bytes.
+        unsafe { libc::mlock2(self.memory.as_ptr().cast(), bytes, libc::MLOCK_ONFAULT) == 0 }
+    }
+
+    /// The memory of a slot, all of it initialised.
+    ///
+    /// # Panics
+    /// There is no such slot.
+    pub fn slot(&self, slot: usize) -> NonNull<[u8]> {
+        assert!(slot < self.slots);
+        // SAFETY: the slot lies inside the mapping.
+        let first = unsafe { self.memory.add(slot * self.stride) };
+        NonNull::slice_from_raw_parts(first, self.slot_bytes)
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        let bytes = self.stride * self.slots;
+        // SAFETY: the mapping is ours, and nobody has a slot any more. It is erased before the pages go to others.
+        unsafe {
+            erase(core::slice::from_raw_parts_mut(self.memory.as_ptr(), bytes));
+            libc::munmap(self.memory.as_ptr().cast(), bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_much_memory_is_none() {
+        assert!(Arena::new(usize::MAX, 64, OnFork::Wipe).is_none());
+        assert!(Arena::new(1 << 50, 1 << 10, OnFork::Wipe).is_none());
+        assert!(Arena::new(0, 64, OnFork::Wipe).is_none());
+    }
+
+    #[test]
+    fn slots_do_not_overlap() {
+        let arena = Arena::new(3, 100, OnFork::Keep).unwrap();
+        for slot in 0..3 {
+            // SAFETY: nobody else has the arena.
+            unsafe { arena.slot(slot).as_mut() }.fill(1 + slot as u8);
+        }
+        for slot in 0..3 {
+            // SAFETY: as above.
+            assert_eq!(unsafe { arena.slot(slot).as_ref() }, [1 + slot as u8; 100]);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+use core::alloc::Layout;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
+
+use zerocopy::FromZeros;
+
+use crate::allocator::{Block, LARGEST_ALIGNMENT};
+
+/// The only place of a secret: a value in protected memory, erased when it is dropped.
+///
+/// The value begins as zeros and is filled in place. It must hold all of its data itself: `T`'s own destructor does not run,
+/// the bytes are overwritten instead. There is no `Clone` and no `Debug`; a copy is another `Secret`, filled from this one.
+///
+/// Where no protected memory can be had, the value lies on the heap and is erased all the same ([`Secret::is_protected`]).
+///
+/// ```
+/// use secret::Secret;
+///
+/// let mut key = Secret::<[u8; 32]>::zeroed();
+/// key[0] = 0x5a;
+/// let many = Secret::<[u64]>::slice(1000);
+/// assert_eq!((key[0], many.len()), (0x5a, 1000));
+/// ```
+pub struct Secret<T: ?Sized> {
+    value: NonNull<T>,
+    block: Block,
+}
+
+// SAFETY: the memory has one owner, as that of a `Box`.
+unsafe impl<T: Send + ?Sized> Send for Secret<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync + ?Sized> Sync for Secret<T> {}
+
+impl<T: FromZeros> Secret<T> {
+    /// A value of zeros, to be filled in.
+    pub fn zeroed() -> Self {
+        const { assert!(align_of::<T>() <= LARGEST_ALIGNMENT) };
+        let (block, memory) = Block::zeroed(Layout::new::<T>());
+        Secret { value: memory.cast(), block }
+    }
+}
+
+impl<T: FromZeros> Secret<[T]> {
+    /// `count` values of zeros, to be filled in.
+    ///
+    /// # Panics
+    /// Their size exceeds `isize::MAX` bytes.
+    pub fn slice(count: usize) -> Self {
+        const { assert!(align_of::<T>() <= LARGEST_ALIGNMENT) };
+        let layout = Layout::array::<T>(count).expect("more bytes than memory can have");
+        let (block, memory) = Block::zeroed(layout);
+        Secret { value: NonNull::slice_from_raw_parts(memory.cast(), count), block }
+    }
+}
+
+impl Secret<[u8]> {
+    /// A copy of secret bytes.
+    pub fn copy_of(bytes: &[u8]) -> Self {
+        let mut copy = Self::slice(bytes.len());
+        copy.copy_from_slice(bytes);
+        copy
+    }
+}
+
+impl<const BYTES: usize> Secret<[u8; BYTES]> {
+    /// A copy of secret bytes.
+    pub fn copy_of(bytes: &[u8; BYTES]) -> Self {
+        let mut copy = Self::zeroed();
+        copy.copy_from_slice(bytes);
+        copy
+    }
+}
+
+impl<T: ?Sized> Secret<T> {
+    /// Whether the memory is left out of core dumps; if not, there was none of that kind.
+    pub fn is_protected(&self) -> bool {
+        self.block.is_protected()
+    }
+}
+
+impl<T: ?Sized> Deref for Secret<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the memory is there as long as its owner. Zeros are a `T`: those of the beginning, and those
+        // that a child of fork finds.
+        unsafe { self.value.as_ref() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for Secret<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and the owner is borrowed exclusively.
+        unsafe { self.value.as_mut() }
+    }
+}
+
+impl<T: ?Sized> Drop for Secret<T> {
+    fn drop(&mut self) {
+        let layout = Layout::for_value(&**self);
+        // SAFETY: the layout is the one that the block was made for; nobody can reach the value any more.
+        unsafe { self.block.erase_and_free(self.value.cast(), layout) };
+    }
+}
