@@ -19,6 +19,8 @@ const LARGEST_SLOT_BYTES: usize = 64 * 1024;
 const CLASSES: usize = (LARGEST_SLOT_BYTES / SMALLEST_SLOT_BYTES).ilog2() as usize + 1;
 /// Memory of a class. Pages are taken from the system as they are first used.
 const CLASS_BYTES: usize = 2 << 20;
+/// A multiple of what systems call a page.
+const PAGE_BYTES: usize = 4096;
 /// Slots are locked by this many at a time: whole pages in every class.
 const LOCKED_TOGETHER: usize = 64;
 
@@ -53,8 +55,8 @@ fn set_on_fork(on_fork: OnFork) -> OnFork {
 pub(crate) enum Block {
     /// A slot of a class.
     Slot(&'static Class),
-    /// A mapping for this value alone, which erases itself.
-    Own(#[expect(dead_code, reason = "it is there to be dropped")] Box<Arena>),
+    /// A mapping for this value alone.
+    Own(NonNull<Mapping>),
     /// Ordinary memory, as there was no other.
     Heap,
 }
@@ -67,11 +69,10 @@ impl Block {
             return (Block::Slot(class), memory);
         }
         if layout.size() > LARGEST_SLOT_BYTES
-            && let Some(arena) = Arena::new(1, layout.size(), on_fork)
+            && let Some(mapping) = Mapping::for_bytes(on_fork, layout.size())
         {
-            arena.lock(1);
-            let memory = arena.slot(0).cast();
-            return (Block::Own(Box::new(arena)), memory);
+            let memory = mapping.arena.slot(0).cast();
+            return (Block::Own(NonNull::from(Box::leak(mapping))), memory);
         }
         (Block::Heap, heap(layout))
     }
@@ -85,14 +86,15 @@ impl Block {
     /// # Safety
     /// `memory` and `layout` are those of [`Block::zeroed`], and nobody uses the memory again.
     pub(crate) unsafe fn erase_and_free(&self, memory: NonNull<u8>, layout: Layout) {
-        if layout.size() == 0 || matches!(self, Block::Own(_)) {
+        if layout.size() == 0 {
             return;
         }
         // SAFETY: the block has so many bytes, all of them initialised, and is the caller's alone.
         erase(unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), layout.size()) });
         match self {
             Block::Slot(class) => class.free(memory),
-            Block::Own(_) => {}
+            // SAFETY: it came from a box, and is freed once.
+            Block::Own(mapping) => Mapping::free(unsafe { Box::from_raw(mapping.as_ptr()) }),
             // SAFETY: it was allocated with this layout.
             Block::Heap => unsafe { dealloc(memory.as_ptr(), aligned(layout)) },
         }
@@ -214,6 +216,78 @@ impl Class {
     }
 }
 
+/// A mapping for one value.
+pub(crate) struct Mapping {
+    on_fork: OnFork,
+    bytes: usize,
+    arena: Arena,
+    /// The generation of the process that locked it.
+    locked_by: u64,
+}
+
+/// Mappings of zeros that wait for their next value: fresh pages from the system cost more than a batch of keys.
+static WAITING: [AtomicPtr<Mapping>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
+/// Larger mappings go back to the system.
+const LARGEST_WAITING_BYTES: usize = 4 << 20;
+
+impl Mapping {
+    /// Memory of zeros.
+    fn for_bytes(on_fork: OnFork, bytes: usize) -> Option<Box<Mapping>> {
+        let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
+        let process = fork::generation().map_or(0, NonZeroU64::get);
+        for place in &WAITING {
+            let Some(mut mapping) = Self::take(place) else { continue };
+            // Not a much larger one: another value may need it.
+            if mapping.on_fork == on_fork && (bytes..=2 * bytes).contains(&mapping.bytes) {
+                if mapping.locked_by != process {
+                    mapping.arena.lock(1);
+                    mapping.locked_by = process;
+                }
+                return Some(mapping);
+            }
+            mapping.put(place);
+        }
+        let arena = Arena::new(1, bytes, on_fork)?;
+        arena.lock(1);
+        Some(Box::new(Mapping { on_fork, bytes, arena, locked_by: process }))
+    }
+
+    /// Keeps a mapping that holds zeros for the next value, or gives it back to the system.
+    fn free(mut self: Box<Self>) {
+        if self.bytes > LARGEST_WAITING_BYTES {
+            return;
+        }
+        // Those that waited longest go, if there is no room: sizes change with demand.
+        for place in &WAITING {
+            let new = Box::into_raw(self);
+            let old = place.swap(new, Ordering::AcqRel);
+            if old.is_null() {
+                return;
+            }
+            // SAFETY: pointers in the places came from boxes; the exchange made this one ours.
+            self = unsafe { Box::from_raw(old) };
+        }
+    }
+
+    fn take(place: &AtomicPtr<Mapping>) -> Option<Box<Mapping>> {
+        let mapping = place.swap(ptr::null_mut(), Ordering::AcqRel);
+        // SAFETY: as above.
+        (!mapping.is_null()).then(|| unsafe { Box::from_raw(mapping) })
+    }
+
+    /// Puts a mapping back that was taken, unless the place is taken by now.
+    fn put(self: Box<Self>, place: &AtomicPtr<Mapping>) {
+        let new = Box::into_raw(self);
+        if place
+            .compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Relaxed)
+            .is_err()
+        {
+            // SAFETY: it was a box, and nobody else has seen it.
+            drop(unsafe { Box::from_raw(new) });
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,6 +320,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn large_memory_is_used_again() {
+        let address = |bytes: usize| Secret::<[u8]>::slice(bytes).as_ptr();
+        // Other tests take mappings, too.
+        let again = (0..100).filter(|_| address(333_000) == address(300_000)).count();
+        assert!(again > 0);
     }
 
     #[test]
