@@ -139,6 +139,125 @@ fn unsafe_code_stays_inside_its_fence() {
     }
 }
 
+/// Crates whose values are secret.
+const WITH_SECRETS: [&str; 9] = [
+    "curve25519",
+    "kex",
+    "keypool",
+    "openssl-engine",
+    "openssl-provider",
+    "random",
+    "secret",
+    "sntrup",
+    "sntrup-capi",
+];
+
+/// What a `Vec` may hold there: public values, and owners of secrets, which hold no more than a pointer to them.
+const IN_VECTORS: [&str; 28] = [
+    "&'static str",
+    "&[u8]",
+    "Algorithm",
+    "Arc<dyn Member>",
+    "CString",
+    "Dispatch",
+    "KeyPair",
+    "KeyPair<K>",
+    "KeyPair<P>",
+    "KeyPair<Self>",
+    "OfGroup",
+    "PreparedEncapsulation<P>",
+    "PreparedEncapsulation<Self>",
+    "PublicKey",
+    "Record",
+    "Result<SharedSecret, Error>",
+    "Secret",
+    "SecretKey",
+    "Self",
+    "Self::Item",
+    "Self::PreparedEncapsulation",
+    "Self::Secret",
+    "SharedSecret",
+    "SigningKey",
+    "VerifyingKey",
+    "Weak<dyn Member>",
+    "X::Secret",
+    "u16",
+];
+
+/// The product's part of a file: without its tests.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap_or_default()
+}
+
+/// A `Vec` of inline secrets copies them as it grows and as it is taken apart, and its freed memory keeps them.
+#[test]
+fn no_vector_holds_inline_secrets() {
+    let mut wrong = Vec::new();
+    for package in all_packages().iter().filter(|package| WITH_SECRETS.contains(&name(package))) {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        let mut files = Vec::new();
+        sources(&folder.join("src"), &mut files);
+        for file in files {
+            let place = file.display().to_string();
+            if ["/proof/", "tests.rs", "/every_set.rs"].iter().any(|part| place.contains(part)) {
+                continue;
+            }
+            let text = fs::read_to_string(&file).unwrap();
+            for (number, line) in without_tests(&text).lines().enumerate() {
+                let code = line.split("//").next().unwrap_or_default();
+                let holds = vectors(code).into_iter().find(|held| !IN_VECTORS.contains(&&held[..]));
+                // A line may say of its bytes that, and why, they are public.
+                if let Some(held) = holds
+                    && !line.contains("// Public:")
+                {
+                    wrong.push(format!("{place}:{}: {held}: {}", number + 1, code.trim()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "vectors that may hold inline secrets:\n{}", wrong.join("\n"));
+}
+
+/// The types that a line's vectors hold, as far as the line says; else why that is not known.
+fn vectors(code: &str) -> Vec<String> {
+    let mut held = Vec::new();
+    for (at, _) in code.match_indices("Vec") {
+        let of_a_word = |c: char| c.is_alphanumeric() || c == '_';
+        let rest = &code[at + "Vec".len()..];
+        if code[..at].ends_with(of_a_word) || rest.starts_with(of_a_word) {
+            continue;
+        }
+        let rest = rest.strip_prefix("::").unwrap_or(rest);
+        let Some(inside) = rest.strip_prefix('<') else {
+            held.push("a vector of an unnamed type".to_owned());
+            continue;
+        };
+        let mut depth = 1;
+        let end = inside.char_indices().find(|&(_, c)| {
+            depth += i32::from(c == '<') - i32::from(c == '>');
+            depth == 0
+        });
+        held.push(inside[..end.map_or(inside.len(), |(at, _)| at)].to_owned());
+    }
+    for call in ["vec![", ".to_vec()", ".concat()", "Zeroizing<Box<["] {
+        if code.contains(call) {
+            held.push(format!("`{call}`"));
+        }
+    }
+    held
+}
+
+#[test]
+fn vectors_are_found() {
+    assert_eq!(vectors("let a: Vec<Fe> = b.collect();"), ["Fe"]);
+    assert_eq!(vectors("-> Result<Vec<KeyPair<P>>, Error> {"), ["KeyPair<P>"]);
+    assert_eq!(vectors("Vec::<Point>::with_capacity(2)"), ["Point"]);
+    assert_eq!(vectors("let mut a = Vec::with_capacity(2);"), ["a vector of an unnamed type"]);
+    assert_eq!(vectors("Zeroizing::new(vec![0; 32])"), ["`vec![`"]);
+    assert_eq!(vectors("a.to_vec()"), ["`.to_vec()`"]);
+    assert!(vectors("let a = MyVec::new(b, Vector::new());").is_empty());
+}
+
 #[test]
 fn intrinsics_stay_in_lanes() {
     let intrinsics = ["core::arch", "std::arch"];

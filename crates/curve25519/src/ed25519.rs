@@ -57,7 +57,7 @@ impl SigningKey {
         let mut secret = Secret::<Expanded>::zeroed();
         secret.seed.copy_from_slice(seed);
         secret.expand();
-        let public = VerifyingKey(multiple_of_base(backend, &secret.scalar));
+        let public = multiple_of_base(backend, &secret.scalar);
         SigningKey { secret, public }
     }
 
@@ -103,7 +103,7 @@ pub fn generate_batch<R: TryCryptoRng + ?Sized>(
     random: &mut R,
     count: usize,
 ) -> Result<Vec<SigningKey>, Error> {
-    let mut keys = Vec::with_capacity(count);
+    let mut keys = Vec::<SigningKey>::with_capacity(count);
     let mut scalars = Secret::<[Words]>::slice(count);
     for scalar in &mut *scalars {
         let mut secret = Secret::<Expanded>::zeroed();
@@ -113,7 +113,7 @@ pub fn generate_batch<R: TryCryptoRng + ?Sized>(
         keys.push(SigningKey { secret, public: VerifyingKey([0; PUBLIC_KEY_BYTES]) });
     }
     for (key, public) in keys.iter_mut().zip(multiples_of_base(backend, &scalars)) {
-        key.public = VerifyingKey(public);
+        key.public = public;
     }
     Ok(keys)
 }
@@ -134,7 +134,7 @@ pub fn sign_as(
     let mut digest = Zeroizing::new([0; DIGEST_BYTES]);
     hash(&[domain, &key.secret.prefix, message], &mut digest);
     let nonce = Zeroizing::new(scalar::reduce(&digest));
-    let r = multiple_of_base(backend, &nonce);
+    let VerifyingKey(r) = multiple_of_base(backend, &nonce);
     hash(&[domain, &r, &key.public.0, message], &mut digest);
     let challenge = scalar::reduce(&digest);
     let s = scalar::mul_add(&key.secret.scalar, &challenge, &nonce);
@@ -230,12 +230,12 @@ fn hash(parts: &[&[u8]], to: &mut [u8; DIGEST_BYTES]) {
     state.finalize_into_reset(to.into());
 }
 
-fn multiple_of_base(backend: Backend, scalar: &Words) -> [u8; BYTES] {
+fn multiple_of_base(backend: Backend, scalar: &Words) -> VerifyingKey {
     multiples_of_base(backend, core::slice::from_ref(scalar))[0]
 }
 
-/// The encoded multiples of the base point.
-fn multiples_of_base(backend: Backend, scalars: &[Words]) -> Vec<[u8; BYTES]> {
+/// The encoded multiples of the base point: the public keys of scalars.
+fn multiples_of_base(backend: Backend, scalars: &[Words]) -> Vec<VerifyingKey> {
     let mut digits = Secret::<[Recoded]>::slice(scalars.len());
     for (digits, scalar) in digits.iter_mut().zip(scalars) {
         *digits = *scalar::recode(scalar);
@@ -246,5 +246,6 @@ fn multiples_of_base(backend: Backend, scalars: &[Words]) -> Vec<[u8; BYTES]> {
         *divisor = point.z;
     }
     invert_all(&mut divisors);
-    points.iter().zip(&*divisors).map(|(point, inverse)| point.encode(*inverse)).collect()
+    let key = |(point, inverse): (&Point, &Fe)| VerifyingKey(point.encode(*inverse));
+    points.iter().zip(&*divisors).map(key).collect()
 }

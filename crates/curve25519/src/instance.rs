@@ -14,13 +14,13 @@ const DOMAIN: &[u8; 32] = b"SigEd25519 no Ed25519 collisions";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
     /// Empty, or [`DOMAIN`], whether the message is a hash, and the context with its length.
-    domain: Vec<u8>,
+    domain: Vec<u8>, // Public: the caller's context.
 }
 
 impl Instance {
     /// Ed25519: no context, and the message as it is.
     pub fn pure() -> Self {
-        Instance { domain: Vec::new() }
+        Instance { domain: Vec::<u8>::new() } // Public: as above.
     }
 
     /// Ed25519ctx. `None` if the context is longer than [`MAX_CONTEXT_BYTES`], or empty, which this variant is not made for.
@@ -35,7 +35,7 @@ impl Instance {
 
     fn in_domain(prehashed: bool, context: &[u8]) -> Option<Self> {
         let length = u8::try_from(context.len()).ok()?;
-        Some(Instance { domain: [DOMAIN, &[u8::from(prehashed), length][..], context].concat() })
+        Some(Instance { domain: [DOMAIN, &[u8::from(prehashed), length][..], context].concat() }) // Public: as above.
     }
 
     pub(crate) fn domain(&self) -> &[u8] {

@@ -15,7 +15,7 @@ pub fn self_check(backend: Backend) -> Result<(), Error> {
     };
 
     // Two keys, made one by one and as a part of many: what they share is the same whoever computes it.
-    let secrets: Vec<_> =
+    let secrets: Vec<SecretKey> =
         (0..9).map(|i| x25519::SecretKey::from_bytes(&[0x11 * i as u8; 32])).collect();
     let publics = x25519::public_keys(backend, &secrets);
     check(publics[3].0 == KNOWN_PUBLIC, "X25519 key generation")?;

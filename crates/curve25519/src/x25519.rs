@@ -91,7 +91,7 @@ pub fn generate_batch<R: TryCryptoRng + ?Sized>(
     random: &mut R,
     count: usize,
 ) -> Result<Vec<KeyPair>, Error> {
-    let mut secrets = Vec::with_capacity(count);
+    let mut secrets = Vec::<SecretKey>::with_capacity(count);
     for _ in 0..count {
         let mut secret = SecretKey(Secret::zeroed());
         random.try_fill_bytes(&mut *secret.0).map_err(|_| Error::RandomSource)?;

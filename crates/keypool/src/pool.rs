@@ -236,7 +236,7 @@ impl<K: Kind> Pool<K> {
 /// Whether there are so many bytes. An allocation that fails ends the process; so nobody makes a large one that was not asked for
 /// without trying first.
 fn has_memory(bytes: usize) -> bool {
-    let mut trial = Vec::<u8>::new();
+    let mut trial = Vec::<u8>::new(); // Public: nothing is written to it.
     let there = trial.try_reserve_exact(bytes).is_ok();
     core::hint::black_box(&trial);
     there

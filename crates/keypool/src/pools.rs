@@ -17,7 +17,7 @@ impl Pools {
     /// Begins to set up pools. `backend` computes what they hold.
     pub fn builder(backend: Backend, settings: Settings) -> Builder {
         let refiller = Arc::new(Refiller::new(settings.max_age));
-        Builder { backend, settings, members: Vec::new(), refiller }
+        Builder { backend, settings, members: Vec::<Arc<dyn Member>>::new(), refiller }
     }
 
     /// Erases what is in stock, as [`Pool::flush`] does for one.

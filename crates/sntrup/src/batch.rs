@@ -33,7 +33,7 @@ where
     P: ParameterSet,
     L: Hardware,
 {
-    let mut keys = Vec::with_capacity(count);
+    let mut keys = Vec::<KeyPair<P>>::with_capacity(count);
     if count == 0 {
         return Ok(keys);
     }

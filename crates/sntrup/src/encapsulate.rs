@@ -184,7 +184,7 @@ impl<P: ParameterSet> Dispatch for PrepareBatch<'_, P> {
 
     #[inline(never)]
     fn on<L: Hardware>(mut self, lanes: L) -> Self::Output {
-        let mut all = Vec::with_capacity(self.count);
+        let mut all = Vec::<PreparedEncapsulation<P>>::with_capacity(self.count);
         let mut result = Ok(());
         while result.is_ok() && all.len() < self.count {
             let size = HASHED_TOGETHER.min(self.count - all.len());
@@ -210,7 +210,7 @@ impl<P: ParameterSet> PrepareBatch<'_, P> {
             let r = prepare::<P, L>(lanes, &random, space);
             all.push(PreparedEncapsulation { backend: self.backend, r });
         }
-        let encodings: Vec<_> = all[first..].iter().map(|made| made.r.bytes.as_ref()).collect();
+        let encodings: Vec<&[u8]> = all[first..].iter().map(|made| made.r.bytes.as_ref()).collect();
         let mut hashes = Secret::<[Hash]>::slice(size);
         hash_all(lanes, Purpose::Small, &encodings, &mut hashes);
         for (prepared, hash) in all[first..].iter_mut().zip(&*hashes) {

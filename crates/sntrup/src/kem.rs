@@ -249,7 +249,7 @@ impl<P: ParameterSet> KeyPair<P> {
 
     /// Completes pairs with their public keys' hashes.
     pub(crate) fn add_hashes<L: HashLanes>(lanes: L, keys: &mut [Self]) {
-        let publics: Vec<_> = keys.iter().map(|key| key.public.as_bytes()).collect();
+        let publics: Vec<&[u8]> = keys.iter().map(|key| key.public.as_bytes()).collect();
         let mut hashes = Secret::<[Hash]>::slice(publics.len());
         hash_all(lanes, Purpose::PublicKey, &publics, &mut hashes);
         for (key, hash) in keys.iter_mut().zip(&*hashes) {
