@@ -1,8 +1,9 @@
 //! What OpenSSL calls key data.
 
 use core::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use fork::Latest;
 pub(crate) use keypool::Material;
 
 use crate::provider::Provider;
@@ -10,15 +11,16 @@ use crate::provider::Provider;
 /// A key of a group.
 pub(crate) type Key<K> = Holder<Material<K>>;
 
-/// A key with contents `M`, perhaps still empty: OpenSSL fills in keys that it made for their parameters.
+/// A key with contents `M`, perhaps still empty: OpenSSL fills in keys that it made for their parameters, and may fill in another
+/// public half later. Operations in progress keep what they began with. There is no lock, which a child of fork could inherit held.
 pub(crate) struct Holder<M> {
     provider: *const Provider,
-    material: Mutex<Option<Arc<M>>>,
+    material: Latest<Arc<M>>,
 }
 
 impl<M> Holder<M> {
     pub(crate) fn new(provider: &Provider, material: Option<Arc<M>>) -> Self {
-        Holder { provider, material: Mutex::new(material) }
+        Holder { provider, material: Latest::new(material) }
     }
 
     pub(crate) fn provider(&self) -> &Provider {
@@ -27,16 +29,11 @@ impl<M> Holder<M> {
     }
 
     pub(crate) fn material(&self) -> Option<Arc<M>> {
-        self.material.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.material.get()
     }
 
     pub(crate) fn set(&self, material: M) {
-        let new = Some(Arc::new(material));
-        let old = std::mem::replace(
-            &mut *self.material.lock().unwrap_or_else(PoisonError::into_inner),
-            new,
-        );
-        drop(old);
+        self.material.set(Arc::new(material));
     }
 
     /// Gives the key to OpenSSL.
