@@ -8,7 +8,7 @@ use std::ffi::CString;
 use kex::{Backend, BackendError, TLS_GROUPS};
 use keypool::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
 use openssl_abi::{Core, names};
-use openssl_conf::{Config as ConfigFile, Interpretation, Release};
+use openssl_conf::{Config as ConfigFile, Interpretation};
 use warmup::{Load, Mode};
 
 use crate::curves::Choice;
@@ -264,9 +264,8 @@ fn refuse_unknown_keys(
     else {
         return Ok(());
     };
-    let release = core.parameter(names::OPENSSL_VERSION).and_then(|text| Release::parse(&text));
-    let (Some(release), Some(name)) = (release, core.parameter(names::PROVIDER_NAME_OF_CORE))
-    else {
+    let name = core.parameter(names::PROVIDER_NAME_OF_CORE);
+    let (Some(release), Some(name)) = (host::release(core), name) else {
         return Ok(());
     };
     let interpretation = Interpretation::new(&file, release);

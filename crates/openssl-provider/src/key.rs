@@ -4,8 +4,11 @@ use core::ffi::c_void;
 use std::sync::Arc;
 
 use fork::Latest;
+use kex::Kem;
 pub(crate) use keypool::Material;
+use zeroize::Zeroizing;
 
+use crate::memory::{self, NoMemory};
 use crate::provider::Provider;
 
 /// A key of a group.
@@ -60,4 +63,26 @@ impl<M> Holder<M> {
             drop(unsafe { Box::from_raw(key.cast::<Self>()) });
         }
     }
+}
+
+/// The encoded public half.
+pub(crate) fn public_bytes<K: Kem>(material: &Material<K>) -> Result<Vec<u8>, NoMemory> {
+    let mut bytes = memory::zeros(K::PUBLIC_KEY_BYTES)?;
+    K::write_public_key(material.public(), &mut bytes);
+    Ok(bytes)
+}
+
+/// The encoded secret half, if there is one.
+pub(crate) fn secret_bytes<K: Kem>(
+    material: &Material<K>,
+) -> Result<Option<Zeroizing<Vec<u8>>>, NoMemory> {
+    if !material.has_secret() {
+        return Ok(None);
+    }
+    let mut bytes = Zeroizing::new(memory::zeros(K::SECRET_KEY_BYTES)?);
+    let written = material.with_secret(|secret| {
+        K::write_secret_key(secret, &mut bytes);
+        Ok(())
+    });
+    Ok(written.and_then(Result::ok).map(|()| bytes))
 }
