@@ -3,11 +3,11 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 use core::time::Duration;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 use kex::{Backend, BackendError, TLS_GROUPS};
 use keypool::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
-use openssl_abi::{Core, names};
+use openssl_abi::{Core, environment, names};
 use openssl_conf::{Config as ConfigFile, Interpretation};
 use warmup::{Load, Mode};
 
@@ -39,8 +39,8 @@ const KEYS: [&str; 10] =
     [BACKEND, POOL, BATCH, REFILL, MAX_AGE, STATISTICS, WARM_UP, WARM_UP_LOAD, X25519, ED25519];
 /// What the keys that set code points begin with; a group's name follows.
 const CODE_POINTS: &str = "code_points.";
-/// The environment variable that chooses an instruction set, for tests.
-const BACKEND_VARIABLE: &str = "FASTKEX_BACKEND";
+/// The environment variable that chooses an instruction set, for tests; not in programs that have more rights than their caller.
+const BACKEND_VARIABLE: &CStr = c"FASTKEX_BACKEND";
 
 /// Code points of groups that libssl may know by itself, and those that are reserved (RFC 8446).
 const TAKEN: &[RangeInclusive<u16>] =
@@ -108,8 +108,8 @@ impl Config {
             Some(name) => named(BACKEND, &name)?,
             None => Backend::best(),
         };
-        if let Ok(name) = std::env::var(BACKEND_VARIABLE) {
-            backend = named(BACKEND_VARIABLE, &name)?;
+        if let Some(name) = environment(BACKEND_VARIABLE) {
+            backend = named("FASTKEX_BACKEND", &name)?;
         }
 
         let mut code_points = Vec::with_capacity(TLS_GROUPS.len());
@@ -258,7 +258,7 @@ fn refuse_unknown_keys(
     core: &Core,
     value: &dyn Fn(&str) -> Option<String>,
 ) -> Result<(), ConfigError> {
-    let environment = |name: &str| std::env::var(name).ok();
+    let environment = |name: &str| environment(&CString::new(name).ok()?);
     let Some(file) =
         host::default_config_file(core).and_then(|path| ConfigFile::load(&path, &environment).ok())
     else {
