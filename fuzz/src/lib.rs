@@ -278,10 +278,7 @@ unsafe extern "C" fn take(params: *const Param, place: *mut c_void) -> c_int {
     // SAFETY: the decoder's parameters are well-formed; the reference is the place of a pointer to the key.
     unsafe {
         let params = openssl_abi::Params::new(params);
-        let Some(openssl_abi::Value::Octets(reference)) = params.get(names::OBJECT_REFERENCE)
-        else {
-            return 0;
-        };
+        let Ok(Some(reference)) = params.octets(names::OBJECT_REFERENCE) else { return 0 };
         *place.cast::<(*const u8, usize)>() = (reference.as_ptr(), reference.len());
         1
     }

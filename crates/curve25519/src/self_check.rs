@@ -3,6 +3,7 @@
 use lanes::Backend;
 
 use crate::error::Error;
+use crate::x25519::SecretKey;
 use crate::{ed25519, x25519};
 
 /// Computes a known answer with each operation, so that whoever loads this can refuse an implementation that computes wrong.
@@ -16,7 +17,7 @@ pub fn self_check(backend: Backend) -> Result<(), Error> {
 
     // Two keys, made one by one and as a part of many: what they share is the same whoever computes it.
     let secrets: Vec<SecretKey> =
-        (0..9).map(|i| x25519::SecretKey::from_bytes(&[0x11 * i as u8; 32])).collect();
+        (0..9).map(|i| SecretKey::from_bytes(&[0x11 * i as u8; 32])).collect();
     let publics = x25519::public_keys(backend, &secrets);
     check(publics[3].0 == KNOWN_PUBLIC, "X25519 key generation")?;
     check(x25519::public_key(backend, &secrets[3]) == publics[3], "X25519 key generation")?;

@@ -18,7 +18,9 @@ pub struct Companion {
     worker: PerProcess<Worker>,
 }
 
-const STACK_BYTES: usize = 256 * 1024;
+/// What the work takes. The platform's default, 8 MB as a rule, would be locked as a whole in programs that call `mlockall`, and may
+/// be given huge pages.
+const WORK_BYTES: usize = 256 * 1024;
 
 /// The thread of one process.
 struct Worker {
@@ -150,6 +152,35 @@ impl Worker {
     }
 }
 
+/// The size of a stack that leaves [`WORK_BYTES`] to the work.
+///
+/// glibc takes a thread's static thread-local storage, the program's included, from the stack that was asked for, and std only sees
+/// to it that this is not all of it. How much that is, glibc tells by a function that is private by name but looked up by std and
+/// by Java's virtual machine for this very purpose. Where there is none, as in musl, the storage lies beside the stack; in a
+/// glibc without it, the default is what the program's own threads have.
+fn stack_bytes() -> usize {
+    type MinimalStack = unsafe extern "C" fn(*const libc::pthread_attr_t) -> libc::size_t;
+    // SAFETY: all-zero is a valid place for attributes, which are initialised before they are used; the symbol, where it is there, is a
+    // function of this type in every glibc since 2.15.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        if libc::pthread_attr_init(&raw mut attributes) != 0 {
+            return WORK_BYTES;
+        }
+        let symbol = libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr());
+        let bytes = if symbol.is_null() {
+            let mut default = 0;
+            libc::pthread_attr_getstacksize(&raw const attributes, &raw mut default);
+            default.max(WORK_BYTES)
+        } else {
+            let minimal = core::mem::transmute::<*mut libc::c_void, MinimalStack>(symbol);
+            WORK_BYTES.saturating_add(minimal(&raw const attributes))
+        };
+        libc::pthread_attr_destroy(&raw mut attributes);
+        bytes
+    }
+}
+
 /// Starts a thread that no signal of the application is delivered to.
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     // SAFETY: all-zero is a valid set of signals, which is then filled; the old mask is restored.
@@ -158,7 +189,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
         let thread =
-            thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(work);
+            thread::Builder::new().name(name.to_owned()).stack_size(stack_bytes()).spawn(work);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, ptr::null_mut());
         thread
     }

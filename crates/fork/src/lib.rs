@@ -5,13 +5,16 @@
 //! A page marked `MADV_WIPEONFORK` is zero in the child, however that was made.
 //!
 //! On that stand [`PerProcess`], for what each process must have of its own, and [`Companion`], a thread that each process has of its own.
+//! [`Latest`] is a value that threads share without a lock, which a child could inherit held.
 
 mod companion;
+mod latest;
 mod per_process;
 
 use core::num::NonZeroU64;
 
 pub use companion::{Companion, Control, NoThread};
+pub use latest::Latest;
 pub use per_process::{PerProcess, Process};
 
 /// A number that differs between a process and what it was forked from: whoever keeps something that only one process may use keeps

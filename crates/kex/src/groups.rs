@@ -40,7 +40,8 @@ impl TlsGroup {
 
     /// The contents of its object identifier in DER: arcs in base 128, the first two merged.
     pub fn oid_der(&self) -> Vec<u8> {
-        let mut der = vec![2 * 40 + 25]; // Public: an identifier.
+        // Public: an identifier.
+        let mut der = vec![2 * 40 + 25]; // Public: as above.
         for arc in [OID_ROOT, self.oid_arc.into()] {
             let digits = (u128::BITS - arc.leading_zeros()).div_ceil(7).max(1);
             for digit in (0..digits).rev() {

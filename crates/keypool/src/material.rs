@@ -38,7 +38,8 @@ impl<K: Kem> Material<K> {
 
     /// The encoded public half.
     pub fn public_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; K::PUBLIC_KEY_BYTES]; // Public: that half.
+        // Public: that half.
+        let mut bytes = vec![0; K::PUBLIC_KEY_BYTES]; // Public: as above.
         K::write_public_key(self.public(), &mut bytes);
         bytes
     }

@@ -6,6 +6,7 @@
 
 mod core_upcalls;
 mod dispatch;
+mod environment;
 pub mod functions;
 pub mod names;
 mod param;
@@ -14,7 +15,8 @@ mod types;
 
 pub use core_upcalls::{Bio, Core, PassphraseCallback};
 pub use dispatch::{Dispatch, Function, guard};
-pub use param::{Param, ParamIter, ParamRef, ParamType, Params, Value, ValueError};
+pub use environment::environment;
+pub use param::{Param, ParamIter, ParamRef, ParamType, Params, ValueError, WrongType};
 pub use tls_group::{GroupKind, TlsGroup};
 pub use types::{
     Algorithm, Callback, CoreBio, CoreHandle, Item, OBJECT_PKEY, Passphrase, operation, selection,

@@ -101,17 +101,23 @@ impl Param {
     }
 }
 
-/// What a parameter holds.
+/// A parameter that is there has another type than it must have, or a size and no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
-    /// An integer.
-    Integer(i64),
-    /// A string, without its terminator.
-    Utf8(&'a [u8]),
-    /// Bytes.
-    Octets(&'a [u8]),
-    /// Nothing, or something of another kind.
-    Other,
+pub struct WrongType {
+    /// The type that it must have.
+    pub expected: ParamType,
+}
+
+impl fmt::Display for WrongType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.expected {
+            ParamType::Integer => "not a signed integer",
+            ParamType::Unsigned => "not an unsigned integer",
+            ParamType::Utf8 => "not a string",
+            ParamType::Octets => "not bytes",
+            ParamType::Utf8Pointer => "not a pointer to a string",
+        })
+    }
 }
 
 /// Why a parameter could not be filled in.
@@ -161,9 +167,26 @@ impl<'a> Params<'a> {
         ParamIter { next: self.first, lifetime: PhantomData }
     }
 
-    /// The value of the parameter called `key`.
-    pub fn get(self, key: &CStr) -> Option<Value<'a>> {
-        self.iter().find(|param| param.key() == key).map(|param| param.value())
+    /// The string called `key`, without its terminator; `None` if there is no such parameter. A null pointer is an empty string.
+    ///
+    /// # Errors
+    /// The parameter is no string. It must not be ignored then: the caller has set it.
+    pub fn utf8(self, key: &CStr) -> Result<Option<&'a [u8]>, WrongType> {
+        let Some(text) = self.value(key, ParamType::Utf8)? else { return Ok(None) };
+        let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+        Ok(Some(&text[..end]))
+    }
+
+    /// The bytes called `key`; `None` if there is no such parameter. A null pointer is no bytes.
+    ///
+    /// # Errors
+    /// As [`Params::utf8`].
+    pub fn octets(self, key: &CStr) -> Result<Option<&'a [u8]>, WrongType> {
+        self.value(key, ParamType::Octets)
+    }
+
+    fn value(self, key: &CStr, expected: ParamType) -> Result<Option<&'a [u8]>, WrongType> {
+        self.iter().find(|param| param.key() == key).map(|param| param.value(expected)).transpose()
     }
 }
 
@@ -208,34 +231,21 @@ impl<'a> ParamRef<'a> {
         unsafe { CStr::from_ptr(self.read().key) }
     }
 
-    /// Its value.
-    pub fn value(&self) -> Value<'a> {
+    /// The bytes of its value.
+    fn value(&self, expected: ParamType) -> Result<&'a [u8], WrongType> {
         let Param { data_type, data, data_size, .. } = self.read();
-        if data.is_null() {
-            return Value::Other;
+        // The type comes first: what the size says is that of another type otherwise.
+        if data_type != expected as c_uint {
+            return Err(WrongType { expected });
         }
-        let bytes = || {
-            // SAFETY: `data` has `data_size` bytes by the promise of `Params::new`, and lives for 'a.
-            unsafe { slice::from_raw_parts(data.cast::<u8>().cast_const(), data_size) }
-        };
-        const SIGNED: u32 = ParamType::Integer as u32;
-        const UNSIGNED: u32 = ParamType::Unsigned as u32;
-        const UTF8: u32 = ParamType::Utf8 as u32;
-        const OCTETS: u32 = ParamType::Octets as u32;
-        match (data_type, bytes()) {
-            (SIGNED, &[a, b, c, d]) => Value::Integer(i32::from_ne_bytes([a, b, c, d]).into()),
-            (UNSIGNED, &[a, b, c, d]) => Value::Integer(u32::from_ne_bytes([a, b, c, d]).into()),
-            (SIGNED | UNSIGNED, bytes) => match <[u8; 8]>::try_from(bytes) {
-                Ok(bytes) => Value::Integer(i64::from_ne_bytes(bytes)),
-                Err(_) => Value::Other,
-            },
-            (UTF8, bytes) => {
-                let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-                Value::Utf8(&bytes[..end])
-            }
-            (OCTETS, bytes) => Value::Octets(bytes),
-            _ => Value::Other,
+        if data.is_null() && data_size == 0 {
+            return Ok(&[]);
         }
+        if data.is_null() || isize::try_from(data_size).is_err() {
+            return Err(WrongType { expected });
+        }
+        // SAFETY: strings and bytes are `data_size` bytes at `data` by the promise of `Params::new`, and live for 'a.
+        Ok(unsafe { slice::from_raw_parts(data.cast::<u8>().cast_const(), data_size) })
     }
 
     fn set_return_size(&mut self, size: usize) {
@@ -337,25 +347,39 @@ mod tests {
 
     #[test]
     fn values_are_read_by_type_and_size() {
-        let (minus, big) = (-5, 4_000_000_000);
+        let minus = -5;
+        let absurd = ptr::without_provenance_mut(8);
         let array = [
             Param::integer(c"a", &minus),
-            Param::unsigned(c"b", &big),
             Param::utf8(c"c", c"text"),
             Param::octets(c"d", &[1, 2, 3]),
             Param::descriptor(c"e", ParamType::Octets),
+            Param { data_size: 7, ..Param::descriptor(c"f", ParamType::Octets) },
+            // With the type of a pointer the size is not that of what is at the address.
+            Param { data: absurd, data_size: 1 << 40, ..Param::utf8(c"g", c"") },
+            Param { data: absurd, data_size: usize::MAX, ..Param::octets(c"h", &[]) },
+            Param { data_size: 2, ..Param::utf8(c"i", c"text") },
             Param::END,
         ];
+        let mut array = array;
+        array[5].data_type = ParamType::Utf8Pointer as c_uint;
         // SAFETY: the array is well-formed.
         let params = unsafe { Params::new(array.as_ptr()) };
-        assert_eq!(params.get(c"a"), Some(Value::Integer(-5)));
-        assert_eq!(params.get(c"b"), Some(Value::Integer(4_000_000_000)));
-        assert_eq!(params.get(c"c"), Some(Value::Utf8(b"text")));
-        assert_eq!(params.get(c"d"), Some(Value::Octets(&[1, 2, 3])));
-        assert_eq!(params.get(c"e"), Some(Value::Other));
-        assert_eq!(params.get(c"f"), None);
+        let (no_text, no_bytes) = (
+            Err(WrongType { expected: ParamType::Utf8 }),
+            Err(WrongType { expected: ParamType::Octets }),
+        );
+        assert_eq!((params.utf8(c"a"), params.octets(c"a")), (no_text, no_bytes));
+        assert_eq!((params.utf8(c"c"), params.octets(c"c")), (Ok(Some(&b"text"[..])), no_bytes));
+        assert_eq!((params.utf8(c"d"), params.octets(c"d")), (no_text, Ok(Some(&[1, 2, 3][..]))));
+        assert_eq!((params.utf8(c"e"), params.octets(c"e")), (no_text, Ok(Some(&[][..]))));
+        assert_eq!((params.utf8(c"f"), params.octets(c"f")), (no_text, no_bytes));
+        assert_eq!((params.utf8(c"g"), params.octets(c"g")), (no_text, no_bytes));
+        assert_eq!((params.utf8(c"h"), params.octets(c"h")), (no_text, no_bytes));
+        assert_eq!(params.utf8(c"i"), Ok(Some(&b"te"[..])));
+        assert_eq!((params.utf8(c"z"), params.octets(c"z")), (Ok(None), Ok(None)));
         // SAFETY: null stands for no parameters.
-        assert_eq!(unsafe { Params::new(ptr::null()) }.get(c"a"), None);
+        assert_eq!(unsafe { Params::new(ptr::null()) }.octets(c"a"), Ok(None));
     }
 
     #[test]

@@ -307,7 +307,7 @@ impl<T: KeyType> Encoding<T> {
         guard(UNSUPPORTED, || {
             let Some(libcrypto) = Libcrypto::get() else { return UNSUPPORTED };
             let public = |pkey| {
-                let mut bytes = vec![0; (T::BITS as usize).div_ceil(8)];
+                let mut bytes = vec![0; (T::BITS as usize).div_ceil(8)]; // Public: that half.
                 let mut size = bytes.len();
                 // SAFETY: libcrypto gives keys of this type, of which one may be its own; the buffer has the size.
                 let got = unsafe {

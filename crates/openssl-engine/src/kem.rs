@@ -2,7 +2,8 @@
 
 use core::ffi::{c_int, c_uchar, c_void};
 use core::marker::PhantomData;
-use std::sync::{Mutex, PoisonError};
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use kex::Error;
 use keypool::Material;
@@ -19,17 +20,44 @@ use crate::types::{CTRL_PEER_KEY, Pkey, PkeyContext, PkeyMethod, UNSUPPORTED};
 /// A key, and the shared secret that was last encapsulated to it or decapsulated with it and that nobody has taken yet.
 pub(crate) struct Key<K: EngineKem> {
     material: Material<K>,
-    secret: Mutex<Option<Secret<[u8]>>>,
+    secret: Waiting,
 }
 
 impl<K: EngineKem> Key<K> {
     fn new(material: Material<K>) -> Self {
-        Key { material, secret: Mutex::new(None) }
+        Key { material, secret: Waiting::default() }
+    }
+}
+
+/// A place for a shared secret. There is no lock, which a child of fork could inherit held.
+#[derive(Default)]
+struct Waiting(AtomicPtr<Secret<[u8]>>);
+
+impl Waiting {
+    fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Acquire).is_null()
     }
 
-    /// Lets `work` have the place of the shared secret.
-    fn with_shared<R>(&self, work: impl FnOnce(&mut Option<Secret<[u8]>>) -> R) -> R {
-        work(&mut self.secret.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Puts `secret` in the place of the one that waited.
+    fn put(&self, secret: Secret<[u8]>) {
+        drop(self.exchange(Box::into_raw(Box::new(secret))));
+    }
+
+    /// Takes out the secret that waits.
+    fn take(&self) -> Option<Box<Secret<[u8]>>> {
+        self.exchange(ptr::null_mut())
+    }
+
+    fn exchange(&self, new: *mut Secret<[u8]>) -> Option<Box<Secret<[u8]>>> {
+        let old = self.0.swap(new, Ordering::AcqRel);
+        // SAFETY: not null, so made by `Box::into_raw` in `put`; the swap made it ours alone.
+        (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.take();
     }
 }
 
@@ -122,7 +150,7 @@ impl<K: EngineKem> Operations<K> {
             let pools = K::pools(State::current());
             match pools.encapsulate(key.material.public(), ciphertext, &mut secret) {
                 Ok(()) => {
-                    key.with_shared(|shared| *shared = Some(secret));
+                    key.secret.put(secret);
                     1
                 }
                 Err(error) => {
@@ -157,7 +185,7 @@ impl<K: EngineKem> Operations<K> {
                 .with_secret(|half| K::decapsulate(half, backend, ciphertext, &mut secret));
             match done {
                 Some(Ok(())) => {
-                    key.with_shared(|shared| *shared = Some(secret));
+                    key.secret.put(secret);
                     if !out_size.is_null() {
                         // SAFETY: not null, so a place for the size.
                         unsafe { *out_size = K::SHARED_SECRET_BYTES };
@@ -184,7 +212,7 @@ impl<K: EngineKem> Operations<K> {
             // SAFETY: the context is libcrypto's, with a key of ours.
             let Some(key) = (unsafe { key::of_context::<K>(libcrypto, context) }) else { return 0 };
             let none = "no shared secret: call EVP_PKEY_encrypt or EVP_PKEY_decrypt before EVP_PKEY_derive";
-            if key.with_shared(|shared| shared.is_none()) {
+            if key.secret.is_empty() {
                 return raise::<K>(libcrypto, reason::MISSING_SECRET, &none);
             }
             // SAFETY: buffer and size are the caller's, as `EVP_PKEY_derive(3)` says.
@@ -194,7 +222,7 @@ impl<K: EngineKem> Operations<K> {
             match place {
                 Some(Output::SizeOnly) => 1,
                 None => 0,
-                Some(Output::Buffer(out)) => match key.with_shared(Option::take) {
+                Some(Output::Buffer(out)) => match key.secret.take() {
                     Some(secret) => {
                         out.copy_from_slice(&secret);
                         1
@@ -225,4 +253,41 @@ unsafe extern "C" fn control(
         // Libcrypto takes 2 for: all is done.
         if what == CTRL_PEER_KEY && own.cast() == argument { 2 } else { UNSUPPORTED }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(byte: u8) -> Secret<[u8]> {
+        Secret::<[u8]>::copy_of(&[byte])
+    }
+
+    #[test]
+    fn the_latest_secret_is_taken_once() {
+        let waiting = Waiting::default();
+        assert!(waiting.is_empty() && waiting.take().is_none());
+        waiting.put(secret(1));
+        waiting.put(secret(2));
+        assert!(!waiting.is_empty());
+        assert_eq!(**waiting.take().unwrap(), [2]);
+        assert!(waiting.is_empty() && waiting.take().is_none());
+        waiting.put(secret(3));
+    }
+
+    #[test]
+    fn threads_take_what_is_put_once() {
+        const COUNT: u8 = 200;
+        let waiting = Waiting::default();
+        let take = || (0..1000).filter_map(|_| waiting.take()).map(|secret| secret[0]).collect();
+        let mut taken: Vec<u8> = std::thread::scope(|scope| {
+            let takers = [scope.spawn(take), scope.spawn(take)];
+            (0..COUNT).for_each(|byte| waiting.put(secret(byte)));
+            takers.into_iter().flat_map(|taker| -> Vec<u8> { taker.join().unwrap() }).collect()
+        });
+        let count = taken.len();
+        taken.sort_unstable();
+        taken.dedup();
+        assert_eq!(taken.len(), count, "one was taken twice");
+    }
 }

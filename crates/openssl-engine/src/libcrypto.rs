@@ -1,9 +1,9 @@
 //! The libcrypto that loaded us: its functions, looked up by name when the ENGINE is bound, and its error queue.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_ulong, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering};
 use core::{mem, ptr};
 use std::ffi::CString;
-use std::sync::OnceLock;
 
 use crate::key::{KeyType, TYPES};
 use crate::reason;
@@ -150,7 +150,8 @@ struct Type {
     description: CString,
 }
 
-static LIBCRYPTO: OnceLock<Libcrypto> = OnceLock::new();
+/// Null, or what [`Libcrypto::around`] has leaked. There is no lock, which a child of fork could inherit held.
+static LIBCRYPTO: AtomicPtr<Libcrypto> = AtomicPtr::new(ptr::null_mut());
 
 /// What is not right about a libcrypto.
 pub(crate) struct Unfit {
@@ -161,7 +162,8 @@ pub(crate) struct Unfit {
 impl Libcrypto {
     /// That of the process. None before the ENGINE is bound, when nothing of ours can be called.
     pub(crate) fn get() -> Option<&'static Self> {
-        LIBCRYPTO.get()
+        // SAFETY: null, or leaked.
+        unsafe { LIBCRYPTO.load(Ordering::Acquire).as_ref() }
     }
 
     /// The libcrypto in which `address` lies, if it is OpenSSL 1.1.1 with our patches, and no other is served yet.
@@ -174,18 +176,35 @@ impl Libcrypto {
         if version.number & 0xffff_f000 != 0x1010_1000 {
             return Err(refuse(format!("this is {}", version.text)));
         }
-        let known = match LIBCRYPTO.get() {
+        let known = match Self::get() {
             Some(known) => known,
             None => {
                 // SAFETY: the object says that it is OpenSSL 1.1.1.
                 let made = unsafe { Libcrypto::new(object, &version.text) }.map_err(refuse)?;
-                LIBCRYPTO.get_or_init(|| made)
+                Self::keep(made)
             }
         };
         if known.object == object {
             Ok(known)
         } else {
             Err(refuse("another libcrypto of this process has the ENGINE".into()))
+        }
+    }
+
+    /// Makes `made` that of the process, unless another thread was faster; returns which it is.
+    fn keep(made: Libcrypto) -> &'static Self {
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        let new = Box::into_raw(Box::new(made));
+        match LIBCRYPTO.compare_exchange(ptr::null_mut(), new, success, failure) {
+            // SAFETY: just made, and never freed.
+            Ok(_) => unsafe { &*new },
+            Err(other) => {
+                // SAFETY: nobody else has seen it; the other one is never null and never freed.
+                unsafe {
+                    drop(Box::from_raw(new));
+                    &*other
+                }
+            }
         }
     }
 
@@ -205,7 +224,7 @@ impl Libcrypto {
             let library = (functions.next_error_library)();
             // Numbers without the library's are the end of a table; so its name has it from the start.
             let name = (library as c_ulong & 0xff) << 24;
-            let mut texts: Vec<_> = [(name, c"fastkex engntru")]
+            let mut texts: Vec<ErrorString> = [(name, c"fastkex engntru")]
                 .into_iter()
                 .chain(reason::TEXTS.map(|(reason, text)| (reason as c_ulong, text)))
                 .map(|(error, text)| ErrorString { error, text: text.as_ptr() })

@@ -31,11 +31,13 @@ impl<'a> Output<'a> {
             raise::<T>(libcrypto, reason::BUFFER, &format!("{what} buffer of unknown size"));
             return None;
         }
-        // SAFETY: not null, so the buffer's size, or a place for it.
-        let there = unsafe { size.replace(needed) };
         if buffer.is_null() {
+            // SAFETY: not null, so a place for the size; there may be none in it yet.
+            unsafe { size.write(needed) };
             return Some(Output::SizeOnly);
         }
+        // SAFETY: not null, so the buffer's size.
+        let there = unsafe { size.replace(needed) };
         if there < needed {
             let message = format!("{what} buffer of {there} bytes: expected {needed}");
             raise::<T>(libcrypto, reason::BUFFER, &message);

@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
 
 use openssl_abi::functions::keymgmt as function;
-use openssl_abi::{Callback, Dispatch, Param, ParamType, Params, Value, guard, names};
+use openssl_abi::{Callback, Dispatch, Param, ParamType, Params, guard, names};
 
 use crate::group::{NullSize, PRETENDED_SECURITY_BITS};
 use crate::provider::core;
@@ -52,10 +52,10 @@ impl<S: NullSize> KeyManagement<S> {
             // SAFETY: libcrypto hands back our context, and parameters.
             let (core, params) = unsafe { (core(context), Params::new(params)) };
             let expected = S::GROUP.name;
-            match params.get(names::GROUP) {
-                None => 1,
-                Some(Value::Utf8(name)) if name.eq_ignore_ascii_case(expected.to_bytes()) => 1,
-                Some(_) => {
+            match params.utf8(names::GROUP) {
+                Ok(None) => 1,
+                Ok(Some(name)) if name.eq_ignore_ascii_case(expected.to_bytes()) => 1,
+                _ => {
                     let message = format!("another group for a key of {expected:?}");
                     core.raise(reason::PARAMETER, &message);
                     0
@@ -96,10 +96,10 @@ impl<S: NullSize> KeyManagement<S> {
         guard(0, || {
             // SAFETY: libcrypto hands back a key, which is our context, and parameters.
             let (core, params) = unsafe { (core(key), Params::new(params)) };
-            match params.get(names::ENCODED_PUBLIC_KEY) {
-                None => 1,
-                Some(Value::Octets(bytes)) if bytes == S::GROUP.client_share() => 1,
-                Some(_) => {
+            match params.octets(names::ENCODED_PUBLIC_KEY) {
+                Ok(None) => 1,
+                Ok(Some(bytes)) if bytes == S::GROUP.client_share() => 1,
+                _ => {
                     let message = format!("{:?}: not the client's constant", S::GROUP.name);
                     core.raise(reason::INVALID_SHARE, &message);
                     0

@@ -4,9 +4,9 @@
 //!
 //! It is never installed, and refuses to load unless [`VARIABLE`] is `1`.
 
-use core::ffi::{c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 
-use openssl_abi::{Core, CoreHandle, Dispatch, guard};
+use openssl_abi::{Core, CoreHandle, Dispatch, environment, guard};
 
 mod group;
 mod kem;
@@ -19,6 +19,7 @@ pub use group::{GROUPS, NullGroup};
 /// The environment variable that must be `1` for the provider to load. Read then and never again: some servers clear their environment
 /// later.
 pub const VARIABLE: &str = "FASTKEX_INSECURE_NULL";
+const VARIABLE_NAME: &CStr = c"FASTKEX_INSECURE_NULL";
 
 /// What OpenSSL looks up in the module.
 ///
@@ -34,7 +35,7 @@ pub unsafe extern "C" fn OSSL_provider_init(
     guard(0, || {
         // SAFETY: the arguments come from libcrypto; the provider, which keeps the result, is gone after teardown.
         let core = unsafe { Core::new(handle, functions) };
-        if std::env::var_os(VARIABLE).is_none_or(|value| value != "1") {
+        if environment(VARIABLE_NAME).is_none_or(|value| value != "1") {
             let message = format!(
                 "this provider's key exchange protects nothing, and is for measurements only: expected {VARIABLE}=1 in the environment"
             );

@@ -3,12 +3,12 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 use core::time::Duration;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 use kex::{Backend, BackendError, TLS_GROUPS};
 use keypool::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
-use openssl_abi::{Core, names};
-use openssl_conf::{Config as ConfigFile, Interpretation, Release};
+use openssl_abi::{Core, environment, names};
+use openssl_conf::{Config as ConfigFile, Interpretation};
 use warmup::{Load, Mode};
 
 use crate::curves::Choice;
@@ -39,8 +39,8 @@ const KEYS: [&str; 10] =
     [BACKEND, POOL, BATCH, REFILL, MAX_AGE, STATISTICS, WARM_UP, WARM_UP_LOAD, X25519, ED25519];
 /// What the keys that set code points begin with; a group's name follows.
 const CODE_POINTS: &str = "code_points.";
-/// The environment variable that chooses an instruction set, for tests.
-const BACKEND_VARIABLE: &str = "FASTKEX_BACKEND";
+/// The environment variable that chooses an instruction set, for tests; not in programs that have more rights than their caller.
+const BACKEND_VARIABLE: &CStr = c"FASTKEX_BACKEND";
 
 /// Code points of groups that libssl may know by itself, and those that are reserved (RFC 8446).
 const TAKEN: &[RangeInclusive<u16>] =
@@ -88,7 +88,7 @@ impl fmt::Display for ConfigError {
                 let keys = KEYS.join(", ");
                 write!(f, "fastkex: unknown key '{key}' at {place}: expected {keys}")?;
                 write!(f, " or {CODE_POINTS}GROUP, GROUP being one of ")?;
-                let groups: Vec<_> = TLS_GROUPS.iter().map(|group| group.name).collect();
+                let groups: Vec<&str> = TLS_GROUPS.iter().map(|group| group.name).collect();
                 f.write_str(&groups.join(", "))
             }
         }
@@ -108,11 +108,11 @@ impl Config {
             Some(name) => named(BACKEND, &name)?,
             None => Backend::best(),
         };
-        if let Ok(name) = std::env::var(BACKEND_VARIABLE) {
-            backend = named(BACKEND_VARIABLE, &name)?;
+        if let Some(name) = environment(BACKEND_VARIABLE) {
+            backend = named("FASTKEX_BACKEND", &name)?;
         }
 
-        let mut code_points = Vec::with_capacity(TLS_GROUPS.len());
+        let mut code_points = Vec::<u16>::with_capacity(TLS_GROUPS.len());
         for group in TLS_GROUPS {
             let key = format!("{CODE_POINTS}{}", group.name);
             let code_point = match value(&key) {
@@ -258,15 +258,14 @@ fn refuse_unknown_keys(
     core: &Core,
     value: &dyn Fn(&str) -> Option<String>,
 ) -> Result<(), ConfigError> {
-    let environment = |name: &str| std::env::var(name).ok();
+    let environment = |name: &str| environment(&CString::new(name).ok()?);
     let Some(file) =
         host::default_config_file(core).and_then(|path| ConfigFile::load(&path, &environment).ok())
     else {
         return Ok(());
     };
-    let release = core.parameter(names::OPENSSL_VERSION).and_then(|text| Release::parse(&text));
-    let (Some(release), Some(name)) = (release, core.parameter(names::PROVIDER_NAME_OF_CORE))
-    else {
+    let name = core.parameter(names::PROVIDER_NAME_OF_CORE);
+    let (Some(release), Some(name)) = (host::release(core), name) else {
         return Ok(());
     };
     let interpretation = Interpretation::new(&file, release);

@@ -12,11 +12,12 @@ use openssl_abi::functions::decoder as function;
 use openssl_abi::{
     Bio, Callback, CoreBio, Dispatch, OBJECT_PKEY, Param, Passphrase, guard, names, selection,
 };
-use zeroize::Zeroizing;
+use secret::Secret;
 
 use crate::formats::{Found, public_from_der, secret_from_der};
 use crate::key::{Key, Material};
 use crate::keymgmt::KeyManagement;
+use crate::memory::{self, NoMemory};
 use crate::provider::Provider;
 use crate::reason;
 
@@ -73,7 +74,15 @@ impl<K: TlsKem, const SECRET: bool> FromDer<K, SECRET> {
             // SAFETY: the decoder's context is the provider's.
             let provider = unsafe { Provider::from_context(context) };
             // SAFETY: libcrypto's stream, valid during this call.
-            let Some(der) = read_der(unsafe { provider.core.bio(input) }) else { return 1 };
+            let der = match read_der(unsafe { provider.core.bio(input) }) {
+                Ok(Some(der)) => der,
+                Ok(None) => return 1,
+                Err(NoMemory) => {
+                    let message = format!("{}: no memory to read a key", K::GROUP.name);
+                    provider.core.raise(reason::MEMORY, &message);
+                    return 0;
+                }
+            };
             let refuse = |message: &str| {
                 let message = format!("{}: {message}", K::GROUP.name);
                 provider.core.raise(reason::INVALID_KEY, &message);
@@ -123,36 +132,36 @@ impl<K: TlsKem, const SECRET: bool> FromDer<K, SECRET> {
 }
 
 /// Reads one object, and no more: others may follow. `None` if it is none, or too long for a key.
-fn read_der(mut input: Bio<'_>) -> Option<Zeroizing<Vec<u8>>> {
+fn read_der(mut input: Bio<'_>) -> Result<Option<Secret<[u8]>>, NoMemory> {
     const SEQUENCE: u8 = 0x30;
+    const SHORT_PREFIX_BYTES: usize = 2;
+    /// With the length in two bytes, which is enough.
+    const LONGEST_PREFIX_BYTES: usize = 4;
 
-    let mut header = [0; 2];
-    input.read_exact(&mut header).ok()?;
-    if header[0] != SEQUENCE {
-        return None;
+    let mut prefix = [0; LONGEST_PREFIX_BYTES];
+    let (header, more) = prefix.split_at_mut(SHORT_PREFIX_BYTES);
+    if input.read_exact(header).is_err() || header[0] != SEQUENCE {
+        return Ok(None);
     }
-    let mut prefix = header.to_vec();
-    let length = match header[1] {
-        short @ 0..0x80 => short.into(),
+    let (prefix_bytes, length) = match header[1] {
+        short @ 0..0x80 => (SHORT_PREFIX_BYTES, short.into()),
         long => {
             let count = usize::from(long & 0x7f);
-            if count == 0 || count > 2 {
-                return None;
+            if count == 0 || count > more.len() || input.read_exact(&mut more[..count]).is_err() {
+                return Ok(None);
             }
-            let mut bytes = [0; 2];
-            input.read_exact(&mut bytes[..count]).ok()?;
-            prefix.extend(&bytes[..count]);
-            bytes[..count].iter().fold(0, |length, &byte| length << 8 | usize::from(byte))
+            let length =
+                more[..count].iter().fold(0, |length, &byte| length << 8 | usize::from(byte));
+            (SHORT_PREFIX_BYTES + count, length)
         }
     };
     if length > MAX_DER_BYTES {
-        return None;
+        return Ok(None);
     }
-    let mut der = Zeroizing::new(vec![0; prefix.len() + length]);
-    let (start, rest) = der.split_at_mut(prefix.len());
-    start.copy_from_slice(&prefix);
-    input.read_exact(rest).ok()?;
-    Some(der)
+    let mut der = memory::zeros(prefix_bytes + length)?;
+    let (start, rest) = der.split_at_mut(prefix_bytes);
+    start.copy_from_slice(&prefix[..prefix_bytes]);
+    Ok(input.read_exact(rest).is_ok().then_some(der))
 }
 
 /// Gives a key to libcrypto as a reference that our key management's `load` takes it from.

@@ -8,16 +8,17 @@ use std::io::Write;
 use kex::TlsKem;
 use openssl_abi::functions::encoder as function;
 use openssl_abi::{
-    CoreBio, Dispatch, Param, ParamType, Params, Passphrase, PassphraseCallback, Value, guard,
-    names, selection,
+    CoreBio, Dispatch, Param, ParamType, Params, Passphrase, PassphraseCallback, guard, names,
+    selection,
 };
 use zeroize::Zeroizing;
 
 use crate::formats::{
-    Cipher, EncryptError, Structure, encrypt, pem, public_to_der, secret_to_der, text,
+    Cipher, Structure, WriteError, encrypt, pem, public_to_der, secret_to_der, text,
 };
-use crate::key::{Key, Material};
+use crate::key::{Key, Material, public_bytes, secret_bytes};
 use crate::keymgmt::{KeyManagement, fill_from_params};
+use crate::memory::{Buffer, NoMemory};
 use crate::provider::Provider;
 use crate::reason;
 
@@ -76,6 +77,27 @@ struct To<K, const FORM: usize>(PhantomData<K>);
 struct Encoding {
     provider: *const Provider,
     cipher: Option<Cipher>,
+    /// A cipher was asked for that cannot be had: whatever the caller makes of that error, the key is not written in the clear.
+    is_refused: bool,
+}
+
+/// Why a key is not written: the reason, and a message.
+struct Refusal(u32, &'static str);
+
+impl From<WriteError> for Refusal {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::RandomSource => Refusal(reason::RANDOM_SOURCE, "the random source failed"),
+            WriteError::Memory => Refusal(reason::MEMORY, "no memory to write the key"),
+            WriteError::Encoding => Refusal(reason::ENCODING, "the key cannot be encoded"),
+        }
+    }
+}
+
+impl From<NoMemory> for Refusal {
+    fn from(error: NoMemory) -> Self {
+        WriteError::from(error).into()
+    }
 }
 
 impl<K: TlsKem> Encoder<K> {
@@ -154,6 +176,9 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
             if !abstract_key.is_null() {
                 return raise(reason::ENCODING, "a key as parameters: expected a key object");
             }
+            if encoding.is_refused {
+                return raise(reason::ENCODING, "the cipher that was asked for cannot be had");
+            }
             let Some(material) = key.and_then(Key::material) else {
                 return raise(reason::MISSING_KEY, "the key is empty");
             };
@@ -168,7 +193,7 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
                         Err(_) => raise(reason::ENCODING, "the output cannot be written"),
                     }
                 }
-                Err((reason, message)) => raise(reason, message),
+                Err(Refusal(reason, message)) => raise(reason, message),
             }
         })
     }
@@ -178,59 +203,51 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
         wanted: c_int,
         cipher: Option<Cipher>,
         passphrase: &PassphraseCallback,
-    ) -> Result<Zeroizing<Vec<u8>>, (u32, &'static str)> {
-        const NO_SECRET: (u32, &str) = (reason::MISSING_KEY, "the key has no private half");
-        const FAILED: (u32, &str) = (reason::ENCODING, "the key cannot be encoded");
+    ) -> Result<Buffer, Refusal> {
+        const NO_SECRET: Refusal = Refusal(reason::MISSING_KEY, "the key has no private half");
 
         let group = K::GROUP;
         let Some(structure) = Self::FORM_.structure else {
-            let secret = material.secret_bytes().filter(|_| wanted & selection::PRIVATE_KEY != 0);
-            let public = material.public_bytes();
-            let text = text(group, secret.as_deref(), Some(&public));
-            return Ok(Zeroizing::new(text.as_bytes().to_vec()));
+            let is_wanted = wanted & selection::PRIVATE_KEY != 0;
+            let secret = if is_wanted { secret_bytes(material)? } else { None };
+            let public = public_bytes(material)?;
+            return Ok(text(group, secret.as_deref(), Some(&public))?);
         };
         let (structure, der) = match (structure, cipher) {
             (Structure::SubjectPublicKeyInfo, _) => {
-                let der = public_to_der(group, &material.public_bytes()).map_err(|_| FAILED)?;
-                (structure, Zeroizing::new(der))
+                (structure, public_to_der(group, &public_bytes(material)?)?)
             }
             (Structure::PrivateKeyInfo, None) => {
-                let secret = material.secret_bytes().ok_or(NO_SECRET)?;
-                (structure, secret_to_der(group, &secret).map_err(|_| FAILED)?)
+                let secret = secret_bytes(material)?.ok_or(NO_SECRET)?;
+                (structure, secret_to_der(group, &secret)?)
             }
             (Structure::EncryptedPrivateKeyInfo, None) => {
-                return Err((reason::ENCODING, "no cipher given to encrypt the key with"));
+                let message = "no cipher given to encrypt the key with";
+                return Err(Refusal(reason::ENCODING, message));
             }
             // As in libcrypto's own encoders, a cipher turns a plain structure into the encrypted one.
             (_, Some(cipher)) => {
-                let secret = material.secret_bytes().ok_or(NO_SECRET)?;
-                let plain = secret_to_der(group, &secret).map_err(|_| FAILED)?;
+                let secret = secret_bytes(material)?.ok_or(NO_SECRET)?;
+                let plain = secret_to_der(group, &secret)?;
                 let mut buffer = Zeroizing::new([0; PASSPHRASE_BYTES]);
-                let length = passphrase
-                    .ask(&mut *buffer)
-                    .ok_or((reason::ENCODING, "no passphrase given to encrypt the key with"))?;
-                let der =
-                    encrypt(&plain, cipher, &buffer[..length]).map_err(|error| match error {
-                        EncryptError::RandomSource => {
-                            (reason::RANDOM_SOURCE, "the random source failed")
-                        }
-                        EncryptError::Encoding => FAILED,
-                    })?;
-                (Structure::EncryptedPrivateKeyInfo, Zeroizing::new(der))
+                let none = Refusal(reason::ENCODING, "no passphrase given to encrypt the key with");
+                let length = passphrase.ask(&mut *buffer).ok_or(none)?;
+                let der = encrypt(&plain, cipher, &buffer[..length])?;
+                (Structure::EncryptedPrivateKeyInfo, der)
             }
         };
-        if Self::FORM_.pem {
-            let pem = pem(structure, &der).map_err(|_| FAILED)?;
-            Ok(Zeroizing::new(pem.as_bytes().to_vec()))
-        } else {
-            Ok(der)
-        }
+        Ok(if Self::FORM_.pem { pem(structure, &der)? } else { der }.into())
     }
 }
 
 unsafe extern "C" fn new(context: *mut c_void) -> *mut c_void {
     guard(ptr::null_mut(), || {
-        Box::into_raw(Box::new(Encoding { provider: context.cast(), cipher: None })).cast()
+        Box::into_raw(Box::new(Encoding {
+            provider: context.cast(),
+            cipher: None,
+            is_refused: false,
+        }))
+        .cast()
     })
 }
 
@@ -257,22 +274,40 @@ unsafe extern "C" fn set_params(encoding: *mut c_void, params: *const Param) -> 
         // SAFETY: libcrypto hands back our encoding, and parameters, and runs one call at a time on it.
         let (encoding, params) =
             unsafe { (&mut *encoding.cast::<Encoding>(), Params::new(params)) };
-        let Some(Value::Utf8(name)) = params.get(names::CIPHER) else { return 1 };
-        let name = String::from_utf8_lossy(name);
-        encoding.cipher = match Cipher::named(&name) {
-            _ if name.is_empty() => None,
-            Some(cipher) => Some(cipher),
-            None => {
-                // Going on without would write the key in the clear.
-                let message =
-                    format!("cipher {name} for a private key: expected {}", Cipher::NAMES);
+        match cipher(params) {
+            Ok(None) => {}
+            Ok(Some(cipher)) => (encoding.cipher, encoding.is_refused) = (cipher, false),
+            Err(message) => {
+                encoding.is_refused = true;
                 // SAFETY: the provider outlives its encodings.
                 unsafe { &*encoding.provider }.core.raise(reason::PARAMETER, &message);
                 return 0;
             }
-        };
+        }
         1
     })
+}
+
+/// The cipher that parameters name, if they name one; an empty name stands for none.
+fn cipher(params: Params<'_>) -> Result<Option<Option<Cipher>>, String> {
+    params
+        .utf8(names::PROPERTIES)
+        .map_err(|error| format!("properties of a cipher: {error}: expected a string"))?;
+    let name = params.utf8(names::CIPHER).map_err(|error| {
+        format!("cipher for a private key: {error}: expected {}", Cipher::NAMES)
+    })?;
+    match name {
+        None => Ok(None),
+        Some([]) => Ok(Some(None)),
+        Some(name) => match Cipher::named(name) {
+            Some(cipher) => Ok(Some(Some(cipher))),
+            None => Err(format!(
+                "cipher {} for a private key: expected {}",
+                reason::shown(name),
+                Cipher::NAMES
+            )),
+        },
+    }
 }
 
 #[cfg(test)]

@@ -2,15 +2,17 @@
 //!
 //! The public key is the bit string's bytes, the secret key the octet string's, both as they are: sntrup's part first.
 
-use core::fmt::Write;
+use std::io::{self, Write};
 
 use der::asn1::{AnyRef, BitStringRef, OctetStringRef};
-use der::pem::{LineEnding, encode_string};
+use der::pem::{self, LineEnding};
 use der::{Decode, Encode, Sequence, Tag, Tagged};
 use getrandom::SysRng;
 use kex::TlsGroup;
 use pkcs5::pbes2;
-use zeroize::Zeroizing;
+use secret::Secret;
+
+use crate::memory::{self, Buffer, NoMemory};
 
 /// Iterations of PBKDF2 with HMAC-SHA-256 (OWASP's recommendation of 2023).
 const ITERATIONS: u32 = 600_000;
@@ -83,14 +85,47 @@ pub(crate) enum Found<T> {
     Malformed(&'static str),
 }
 
+/// Why a key could not be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteError {
+    RandomSource,
+    Memory,
+    Encoding,
+}
+
+impl From<NoMemory> for WriteError {
+    fn from(_: NoMemory) -> Self {
+        WriteError::Memory
+    }
+}
+
+impl From<io::Error> for WriteError {
+    fn from(_: io::Error) -> Self {
+        WriteError::Encoding
+    }
+}
+
+impl From<der::Error> for WriteError {
+    fn from(_: der::Error) -> Self {
+        WriteError::Encoding
+    }
+}
+
+/// One allocation of the right size: growing would leave copies of secrets behind.
+fn to_der(info: &impl Encode) -> Result<Secret<[u8]>, WriteError> {
+    let length = usize::try_from(info.encoded_len()?)?;
+    let mut der = memory::zeros(length)?;
+    info.encode_to_slice(&mut der)?;
+    Ok(der)
+}
+
 /// A public key as DER.
-pub(crate) fn public_to_der(group: &TlsGroup, key: &[u8]) -> der::Result<Vec<u8>> {
+pub(crate) fn public_to_der(group: &TlsGroup, key: &[u8]) -> Result<Secret<[u8]>, WriteError> {
     let oid = group.oid_der();
-    SubjectPublicKeyInfo {
+    to_der(&SubjectPublicKeyInfo {
         algorithm: AlgorithmIdentifier::new(&oid)?,
         key: BitStringRef::from_bytes(key)?,
-    }
-    .to_der()
+    })
 }
 
 /// The public key in DER.
@@ -109,18 +144,13 @@ pub(crate) fn public_from_der<'a>(group: &TlsGroup, der: &'a [u8]) -> Found<&'a 
 }
 
 /// A secret key as DER.
-pub(crate) fn secret_to_der(group: &TlsGroup, key: &[u8]) -> der::Result<Zeroizing<Vec<u8>>> {
+pub(crate) fn secret_to_der(group: &TlsGroup, key: &[u8]) -> Result<Secret<[u8]>, WriteError> {
     let oid = group.oid_der();
-    let info = PrivateKeyInfo {
+    to_der(&PrivateKeyInfo {
         version: 0,
         algorithm: AlgorithmIdentifier::new(&oid)?,
         key: OctetStringRef::new(key)?,
-    };
-    // One allocation of the right size: growing would leave copies behind.
-    let length = usize::try_from(info.encoded_len()?)?;
-    let mut der = Zeroizing::new(vec![0; length]);
-    info.encode_to_slice(&mut der)?;
-    Ok(der)
+    })
 }
 
 /// The secret key in DER.
@@ -148,19 +178,16 @@ pub(crate) enum Cipher {
 impl Cipher {
     pub(crate) const NAMES: &'static str = "AES-128-CBC or AES-256-CBC";
 
-    pub(crate) fn named(name: &str) -> Option<Cipher> {
-        match name.to_ascii_uppercase().as_str() {
-            "AES-128-CBC" | "AES128" => Some(Cipher::Aes128Cbc),
-            "AES-256-CBC" | "AES256" => Some(Cipher::Aes256Cbc),
-            _ => None,
-        }
+    pub(crate) fn named(name: &[u8]) -> Option<Cipher> {
+        const KNOWN: [(&str, Cipher); 4] = [
+            ("AES-128-CBC", Cipher::Aes128Cbc),
+            ("AES128", Cipher::Aes128Cbc),
+            ("AES-256-CBC", Cipher::Aes256Cbc),
+            ("AES256", Cipher::Aes256Cbc),
+        ];
+        let found = KNOWN.iter().find(|(known, _)| name.eq_ignore_ascii_case(known.as_bytes()));
+        found.map(|&(_, cipher)| cipher)
     }
-}
-
-/// Why a key could not be encrypted.
-pub(crate) enum EncryptError {
-    RandomSource,
-    Encoding,
 }
 
 /// A PrivateKeyInfo, encrypted under a passphrase (PBES2).
@@ -168,11 +195,11 @@ pub(crate) fn encrypt(
     private_key_info: &[u8],
     cipher: Cipher,
     passphrase: &[u8],
-) -> Result<Vec<u8>, EncryptError> {
+) -> Result<Secret<[u8]>, WriteError> {
     let mut random = [0; SALT_BYTES + BLOCK_BYTES];
     rand_fill(&mut random)?;
     let (salt, iv) = random.split_at(SALT_BYTES);
-    let iv = iv.try_into().map_err(|_| EncryptError::Encoding)?;
+    let iv = iv.try_into().map_err(|_| WriteError::Encoding)?;
     let parameters = match cipher {
         Cipher::Aes128Cbc => {
             pbes2::Parameters::generate_pbkdf2_sha256_aes128cbc(ITERATIONS, salt, iv)
@@ -181,51 +208,65 @@ pub(crate) fn encrypt(
             pbes2::Parameters::generate_pbkdf2_sha256_aes256cbc(ITERATIONS, salt, iv)
         }
     };
-    let parameters = parameters.map_err(|_| EncryptError::Encoding)?;
-    let key =
-        parameters.encrypt(passphrase, private_key_info).map_err(|_| EncryptError::Encoding)?;
-    let encode = || {
-        let key = OctetStringRef::new(&key)?;
-        EncryptedPrivateKeyInfo { algorithm: parameters.into(), key }.to_der()
-    };
-    encode().map_err(|_| EncryptError::Encoding)
+    let parameters = parameters.map_err(|_| WriteError::Encoding)?;
+    // The padding takes one block at most.
+    let mut buffer = memory::zeros(private_key_info.len() + BLOCK_BYTES)?;
+    buffer[..private_key_info.len()].copy_from_slice(private_key_info);
+    let key = parameters
+        .encrypt_in_place(passphrase, &mut buffer, private_key_info.len())
+        .map_err(|_| WriteError::Encoding)?;
+    to_der(&EncryptedPrivateKeyInfo {
+        algorithm: parameters.into(),
+        key: OctetStringRef::new(key)?,
+    })
 }
 
-fn rand_fill(bytes: &mut [u8]) -> Result<(), EncryptError> {
+fn rand_fill(bytes: &mut [u8]) -> Result<(), WriteError> {
     use getrandom::rand_core::TryRng;
-    SysRng.try_fill_bytes(bytes).map_err(|_| EncryptError::RandomSource)
+    SysRng.try_fill_bytes(bytes).map_err(|_| WriteError::RandomSource)
 }
 
 /// DER in PEM.
-pub(crate) fn pem(structure: Structure, der: &[u8]) -> der::Result<Zeroizing<String>> {
-    Ok(Zeroizing::new(encode_string(structure.label(), LineEnding::LF, der)?))
+pub(crate) fn pem(structure: Structure, der: &[u8]) -> Result<Secret<[u8]>, WriteError> {
+    let unfit = |_| WriteError::Encoding;
+    let length = pem::encoded_len(structure.label(), LineEnding::LF, der).map_err(unfit)?;
+    let mut text = memory::zeros(length)?;
+    let written = pem::encode(structure.label(), LineEnding::LF, der, &mut text).map_err(unfit)?;
+    if written.len() == length { Ok(text) } else { Err(WriteError::Encoding) }
 }
+
+/// Bytes of a key in a line of text.
+const LINE_BYTES: usize = 15;
+/// What a line takes: an indent, two digits and a colon a byte, and its end.
+const LINE_TEXT_BYTES: usize = 4 + 3 * LINE_BYTES + 1;
+/// What the other lines take, group names included.
+const HEADINGS_BYTES: usize = 128;
 
 /// A key for people to read.
 pub(crate) fn text(
     group: &TlsGroup,
     secret: Option<&[u8]>,
     public: Option<&[u8]>,
-) -> Zeroizing<String> {
+) -> Result<Buffer, WriteError> {
     let kind = if secret.is_some() { "Private-Key" } else { "Public-Key" };
-    let bytes = secret.map_or(0, <[u8]>::len) + public.map_or(0, <[u8]>::len);
-    // Large enough, so that no copy of the secret is left behind by growing.
-    let mut text = Zeroizing::new(String::with_capacity(128 + 4 * bytes));
-    let _ = writeln!(*text, "{} {kind}:", group.name);
+    let lines = |part: Option<&[u8]>| part.map_or(0, |part| part.len().div_ceil(LINE_BYTES));
+    let room = HEADINGS_BYTES + LINE_TEXT_BYTES * (lines(secret) + lines(public));
+    let mut text = Buffer::with_room(room)?;
+    writeln!(text, "{} {kind}:", group.name)?;
     for (name, part) in [("priv", secret), ("pub", public)] {
         let Some(part) = part else { continue };
-        let _ = writeln!(*text, "{name}:");
-        let count = part.chunks(15).len();
-        for (i, line) in part.chunks(15).enumerate() {
-            text.push_str("    ");
+        writeln!(text, "{name}:")?;
+        let count = lines(Some(part));
+        for (i, line) in part.chunks(LINE_BYTES).enumerate() {
+            text.write_all(b"    ")?;
             for (j, byte) in line.iter().enumerate() {
                 let last = i + 1 == count && j + 1 == line.len();
-                let _ = write!(*text, "{byte:02x}{}", if last { "" } else { ":" });
+                write!(text, "{byte:02x}{}", if last { "" } else { ":" })?;
             }
-            text.push('\n');
+            text.write_all(b"\n")?;
         }
     }
-    text
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -257,13 +298,21 @@ mod tests {
     #[test]
     fn text_shows_what_is_asked_for() {
         let group = TLS_GROUPS[0];
-        let shown = text(group, None, Some(&[0xab; 16]));
-        assert_eq!(
-            *shown,
-            format!("sntrup653 Public-Key:\npub:\n    {}ab:\n    ab\n", "ab:".repeat(14))
-        );
-        assert!(
-            text(group, Some(&[1]), None).starts_with("sntrup653 Private-Key:\npriv:\n    01\n")
-        );
+        let shown = text(group, None, Some(&[0xab; 16])).unwrap();
+        let expected =
+            format!("sntrup653 Public-Key:\npub:\n    {}ab:\n    ab\n", "ab:".repeat(14));
+        assert_eq!(&*shown, expected.as_bytes());
+        let shown = text(group, Some(&[1]), None).unwrap();
+        assert!(shown.starts_with(b"sntrup653 Private-Key:\npriv:\n    01\n"));
+    }
+
+    #[test]
+    fn text_fits_its_room() {
+        for group in TLS_GROUPS {
+            for bytes in [0, 1, 14, 15, 16, group.secret_key_bytes] {
+                let part = vec![1; bytes];
+                text(group, Some(&part), Some(&part)).unwrap();
+            }
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! What we ask of the libcrypto that loaded us, beyond the provider ABI: which configuration file it reads by default.
+//! What we ask of the libcrypto that loaded us, beyond the provider ABI: which release it is, and which configuration
+//! file it reads by default.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem;
@@ -6,10 +7,16 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use openssl_abi::Core;
+use openssl_abi::{Core, names};
+use openssl_conf::Release;
 
 type GetDefaultConfigFile = unsafe extern "C" fn() -> *mut c_char;
 type Free = unsafe extern "C" fn(*mut c_void, *const c_char, c_int);
+
+/// The release of the libcrypto that loaded us.
+pub(crate) fn release(core: &Core) -> Option<Release> {
+    core.parameter(names::OPENSSL_VERSION).and_then(|text| Release::parse(&text))
+}
 
 /// The configuration file that libcrypto reads unless told otherwise. `None` if it cannot be found out, as in programs that hold
 /// libcrypto without exporting it.

@@ -94,15 +94,15 @@ impl<K: TlsKem> KeyEncapsulation<K> {
                 1
             }
             None => {
-                let message = format!("{}: the key has no {half} half", K::GROUP.name);
                 // SAFETY: the provider outlives its operations.
-                unsafe { &*operation.provider }.core.raise(reason::MISSING_KEY, &message);
-                0
+                let provider = unsafe { &*operation.provider };
+                refuse::<K>(provider, reason::MISSING_KEY, &format!("the key has no {half} half"))
             }
         }
     }
 
-    /// With a null `ciphertext` only tells the sizes.
+    /// With a null `ciphertext` only tells the sizes, and looks at nothing else. Else both buffers and both sizes must be there, as for
+    /// OpenSSL's ML-KEM. (`EVP_PKEY_encapsulate` refuses a ciphertext without a secret by itself, and without an error.)
     unsafe extern "C" fn encapsulate(
         operation: *mut c_void,
         ciphertext: *mut c_uchar,
@@ -116,27 +116,40 @@ impl<K: TlsKem> KeyEncapsulation<K> {
                 let operation = &*operation.cast::<Operation<K>>();
                 (operation, &*operation.provider)
             };
-            let Some(key) = &operation.key else { return 0 };
-            // SAFETY: buffers and sizes are libcrypto's, as `provider-kem(7)` says.
-            let buffers = unsafe {
-                (
-                    output(
-                        provider,
-                        "ciphertext",
-                        K::CIPHERTEXT_BYTES,
-                        ciphertext,
-                        ciphertext_size,
-                    ),
-                    output(provider, "secret", K::SHARED_SECRET_BYTES, secret, secret_size),
-                )
+            let Some(key) = &operation.key else {
+                return refuse::<K>(provider, reason::MISSING_KEY, "no key was set");
             };
-            let (ciphertext, secret) = match buffers {
-                (Some(Output::Buffer(ciphertext)), Some(Output::Buffer(secret))) => {
-                    (ciphertext, secret)
+            // SAFETY: each size is null or a place, as `provider-kem(7)` says; they are different ones.
+            let (ciphertext_size, secret_size) =
+                unsafe { (ciphertext_size.as_mut(), secret_size.as_mut()) };
+            if ciphertext.is_null() {
+                if ciphertext_size.is_none() && secret_size.is_none() {
+                    let message = "neither buffers nor places for their sizes";
+                    return refuse::<K>(provider, reason::MISSING_BUFFER, message);
                 }
-                (Some(Output::SizeOnly), Some(_)) => return 1,
-                _ => return 0,
+                ciphertext_size.into_iter().for_each(|size| *size = K::CIPHERTEXT_BYTES);
+                secret_size.into_iter().for_each(|size| *size = K::SHARED_SECRET_BYTES);
+                return 1;
+            }
+            if secret.is_null() {
+                let message =
+                    "no buffer for the secret: expected one beside that of the ciphertext";
+                return refuse::<K>(provider, reason::MISSING_BUFFER, message);
+            }
+            let (Some(ciphertext_size), Some(secret_size)) = (ciphertext_size, secret_size) else {
+                let message = "a buffer of unknown size: expected the sizes of both";
+                return refuse::<K>(provider, reason::MISSING_BUFFER, message);
             };
+            if !fits::<K>(provider, "ciphertext", *ciphertext_size, K::CIPHERTEXT_BYTES)
+                || !fits::<K>(provider, "secret", *secret_size, K::SHARED_SECRET_BYTES)
+            {
+                return 0;
+            }
+            // SAFETY: both buffers have at least the sizes that were told.
+            let (ciphertext, secret) = unsafe {
+                (output(ciphertext, K::CIPHERTEXT_BYTES), output(secret, K::SHARED_SECRET_BYTES))
+            };
+            (*ciphertext_size, *secret_size) = (ciphertext.len(), secret.len());
             let done = provider.pools.encapsulations::<K>().take().and_then(|prepared| {
                 K::encapsulate_prepared(prepared, key.public(), ciphertext, secret)
             });
@@ -144,7 +157,7 @@ impl<K: TlsKem> KeyEncapsulation<K> {
         })
     }
 
-    /// With a null `secret` only tells the size.
+    /// With a null `secret` only tells the size. A null `secret_size` stands for a buffer that is large enough, as for OpenSSL's ML-KEM.
     unsafe extern "C" fn decapsulate(
         operation: *mut c_void,
         secret: *mut c_uchar,
@@ -158,15 +171,27 @@ impl<K: TlsKem> KeyEncapsulation<K> {
                 let operation = &*operation.cast::<Operation<K>>();
                 (operation, &*operation.provider)
             };
-            let Some(key) = operation.key.as_ref().filter(|key| key.has_secret()) else { return 0 };
-            // SAFETY: buffer and size are libcrypto's, as `provider-kem(7)` says.
-            let secret = match unsafe {
-                output(provider, "secret", K::SHARED_SECRET_BYTES, secret, secret_size)
-            } {
-                Some(Output::Buffer(secret)) => secret,
-                Some(Output::SizeOnly) => return 1,
-                None => return 0,
+            let Some(key) = operation.key.as_ref().filter(|key| key.has_secret()) else {
+                return refuse::<K>(provider, reason::MISSING_KEY, "the key has no private half");
             };
+            // SAFETY: null, or a place.
+            let secret_size = unsafe { secret_size.as_mut() };
+            if secret.is_null() {
+                let Some(size) = secret_size else {
+                    let message = "neither a buffer nor a place for its size";
+                    return refuse::<K>(provider, reason::MISSING_BUFFER, message);
+                };
+                *size = K::SHARED_SECRET_BYTES;
+                return 1;
+            }
+            if let Some(size) = secret_size {
+                if !fits::<K>(provider, "secret", *size, K::SHARED_SECRET_BYTES) {
+                    return 0;
+                }
+                *size = K::SHARED_SECRET_BYTES;
+            }
+            // SAFETY: the buffer has at least this size.
+            let secret = unsafe { output(secret, K::SHARED_SECRET_BYTES) };
             let ciphertext = if ciphertext.is_null() {
                 &[]
             } else {
@@ -181,45 +206,33 @@ impl<K: TlsKem> KeyEncapsulation<K> {
     }
 }
 
-enum Output<'a> {
-    SizeOnly,
-    Buffer(&'a mut [u8]),
+/// Puts an error into OpenSSL's queue.
+#[track_caller]
+fn refuse<K: TlsKem>(provider: &Provider, reason: u32, message: &str) -> c_int {
+    provider.core.raise(reason, &format!("{}: {message}", K::GROUP.name));
+    0
 }
 
-/// Checks an output buffer against the `needed` bytes and writes them to `size`; `None` if it is too small.
+/// Whether a buffer is large enough; an error if not.
+#[track_caller]
+fn fits<K: TlsKem>(provider: &Provider, what: &str, there: usize, needed: usize) -> bool {
+    if there < needed {
+        let message = format!("{what} buffer of {there} bytes: expected {needed}");
+        refuse::<K>(provider, reason::BUFFER, &message);
+    }
+    there >= needed
+}
+
+/// A caller's buffer. Its bytes may not be initialised, so that is done first.
 ///
 /// # Safety
-/// `buffer` is null or has `*size` bytes, or, if `size` is null, `needed` bytes.
-unsafe fn output<'a>(
-    provider: &Provider,
-    what: &str,
-    needed: usize,
-    buffer: *mut c_uchar,
-    size: *mut usize,
-) -> Option<Output<'a>> {
-    if buffer.is_null() {
-        if !size.is_null() {
-            // SAFETY: not null, so a place for the size.
-            unsafe { *size = needed };
-        }
-        return Some(Output::SizeOnly);
+/// `buffer` has at least `size` bytes for as long as the result is used.
+unsafe fn output<'a>(buffer: *mut c_uchar, size: usize) -> &'a mut [u8] {
+    // SAFETY: by the caller's promise.
+    unsafe {
+        ptr::write_bytes(buffer, 0, size);
+        slice::from_raw_parts_mut(buffer, size)
     }
-    if !size.is_null() {
-        // SAFETY: not null, so the buffer's size.
-        let there = unsafe { *size };
-        if there < needed {
-            let message = format!("{what} buffer of {there} bytes: expected {needed}");
-            provider.core.raise(reason::BUFFER, &message);
-            return None;
-        }
-        // SAFETY: as above.
-        unsafe { *size = needed };
-    }
-    // SAFETY: the buffer has at least `needed` bytes. They may not be initialised; all of them are written before any is read.
-    Some(Output::Buffer(unsafe {
-        ptr::write_bytes(buffer, 0, needed);
-        slice::from_raw_parts_mut(buffer, needed)
-    }))
 }
 
 /// Reports an error; no part of a secret is left behind then.

@@ -1,24 +1,29 @@
 //! What OpenSSL calls key data.
 
 use core::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use fork::Latest;
+use kex::Kem;
 pub(crate) use keypool::Material;
+use secret::Secret;
 
+use crate::memory::{self, NoMemory};
 use crate::provider::Provider;
 
 /// A key of a group.
 pub(crate) type Key<K> = Holder<Material<K>>;
 
-/// A key with contents `M`, perhaps still empty: OpenSSL fills in keys that it made for their parameters.
+/// A key with contents `M`, perhaps still empty: OpenSSL fills in keys that it made for their parameters, and may fill in another
+/// public half later. Operations in progress keep what they began with. There is no lock, which a child of fork could inherit held.
 pub(crate) struct Holder<M> {
     provider: *const Provider,
-    material: Mutex<Option<Arc<M>>>,
+    material: Latest<Arc<M>>,
 }
 
 impl<M> Holder<M> {
     pub(crate) fn new(provider: &Provider, material: Option<Arc<M>>) -> Self {
-        Holder { provider, material: Mutex::new(material) }
+        Holder { provider, material: Latest::new(material) }
     }
 
     pub(crate) fn provider(&self) -> &Provider {
@@ -27,16 +32,11 @@ impl<M> Holder<M> {
     }
 
     pub(crate) fn material(&self) -> Option<Arc<M>> {
-        self.material.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.material.get()
     }
 
     pub(crate) fn set(&self, material: M) {
-        let new = Some(Arc::new(material));
-        let old = std::mem::replace(
-            &mut *self.material.lock().unwrap_or_else(PoisonError::into_inner),
-            new,
-        );
-        drop(old);
+        self.material.set(Arc::new(material));
     }
 
     /// Gives the key to OpenSSL.
@@ -63,4 +63,21 @@ impl<M> Holder<M> {
             drop(unsafe { Box::from_raw(key.cast::<Self>()) });
         }
     }
+}
+
+/// The encoded public half.
+pub(crate) fn public_bytes<K: Kem>(material: &Material<K>) -> Result<Secret<[u8]>, NoMemory> {
+    let mut bytes = memory::zeros(K::PUBLIC_KEY_BYTES)?;
+    K::write_public_key(material.public(), &mut bytes);
+    Ok(bytes)
+}
+
+/// The encoded secret half, if there is one.
+pub(crate) fn secret_bytes<K: Kem>(
+    material: &Material<K>,
+) -> Result<Option<Secret<[u8]>>, NoMemory> {
+    let Some(secret) = material.secret() else { return Ok(None) };
+    let mut bytes = memory::zeros(K::SECRET_KEY_BYTES)?;
+    K::write_secret_key(secret, &mut bytes);
+    Ok(Some(bytes))
 }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use kex::TlsKem;
 use openssl_abi::functions::keymgmt as function;
-use openssl_abi::{Callback, Dispatch, Param, ParamType, Params, Value, guard, names, selection};
+use openssl_abi::{Callback, Dispatch, Param, ParamType, Params, guard, names, selection};
 
-use crate::key::{Key, Material};
+use crate::key::{Key, Material, public_bytes, secret_bytes};
+use crate::memory::NoMemory;
 use crate::provider::Provider;
 use crate::reason;
 
@@ -168,6 +169,10 @@ impl<K: TlsKem> KeyManagement<K> {
                 return 0;
             };
             let material = key.material();
+            let no_memory = |_: NoMemory| {
+                let message = format!("{}: no memory for a key", K::GROUP.name);
+                key.provider().core.raise(reason::MEMORY, &message);
+            };
             for mut param in params.iter() {
                 let name = param.key();
                 let set = if name == names::BITS {
@@ -177,14 +182,16 @@ impl<K: TlsKem> KeyManagement<K> {
                 } else if name == names::MAX_SIZE {
                     param.set_integer(K::CIPHERTEXT_BYTES as u32)
                 } else if name == names::ENCODED_PUBLIC_KEY || name == names::PUBLIC_KEY {
-                    match &material {
-                        Some(material) => param.set_octets(&material.public_bytes()),
-                        None => Ok(()),
+                    match material.as_deref().map(public_bytes).transpose().map_err(no_memory) {
+                        Ok(Some(bytes)) => param.set_octets(&bytes),
+                        Ok(None) => Ok(()),
+                        Err(()) => return 0,
                     }
                 } else if name == names::PRIVATE_KEY {
-                    match material.as_ref().and_then(|material| material.secret_bytes()) {
-                        Some(bytes) => param.set_octets(&bytes),
-                        None => Ok(()),
+                    match material.as_deref().map(secret_bytes).transpose().map_err(no_memory) {
+                        Ok(Some(Some(bytes))) => param.set_octets(&bytes),
+                        Ok(_) => Ok(()),
+                        Err(()) => return 0,
                     }
                 } else {
                     Ok(())
@@ -213,13 +220,13 @@ impl<K: TlsKem> KeyManagement<K> {
             else {
                 return 0;
             };
-            match params.get(names::ENCODED_PUBLIC_KEY) {
-                None => 1,
-                Some(Value::Octets(bytes)) => {
+            match params.octets(names::ENCODED_PUBLIC_KEY) {
+                Ok(None) => 1,
+                Ok(Some(bytes)) => {
                     let backend = key.provider().backend;
                     c_int::from(fill(key, Material::from_public_bytes(backend, bytes)))
                 }
-                Some(_) => {
+                Err(_) => {
                     let message = format!("{} key share: expected bytes", K::GROUP.name);
                     key.provider().core.raise(reason::PARAMETER, &message);
                     0
@@ -323,27 +330,31 @@ impl<K: TlsKem> KeyManagement<K> {
     ) -> c_int {
         guard(0, || {
             // SAFETY: libcrypto hands back our key.
-            let Some(material) = (unsafe { Key::<K>::borrow(key) }).and_then(Key::material) else {
+            let Some(key) = (unsafe { Key::<K>::borrow(key) }) else { return 0 };
+            let (Some(material), Some(callback)) = (key.material(), callback) else { return 0 };
+            let bytes = public_bytes(&material).and_then(|public| {
+                let is_wanted = selects(selection, selection::PRIVATE_KEY);
+                let secret = if is_wanted { secret_bytes(&material)? } else { None };
+                Ok((public, secret))
+            });
+            let Ok((public, secret)) = bytes else {
+                let message = format!("{}: no memory to export a key", K::GROUP.name);
+                key.provider().core.raise(reason::MEMORY, &message);
                 return 0;
             };
-            let Some(callback) = callback else { return 0 };
-            let public = material.public_bytes();
-            let secret = if selects(selection, selection::PRIVATE_KEY) {
-                material.secret_bytes()
-            } else {
-                None
-            };
-            let mut params = Vec::with_capacity(3);
+            let mut params = [Param::END; 3];
+            let mut count = 0;
             if selects(selection, selection::PUBLIC_KEY) {
-                params.push(Param::octets(names::PUBLIC_KEY, &public));
+                params[count] = Param::octets(names::PUBLIC_KEY, &public);
+                count += 1;
             }
             if let Some(secret) = &secret {
-                params.push(Param::octets(names::PRIVATE_KEY, secret));
+                params[count] = Param::octets(names::PRIVATE_KEY, secret);
+                count += 1;
             }
-            if params.is_empty() {
+            if count == 0 {
                 return 0;
             }
-            params.push(Param::END);
             // SAFETY: callback and argument come from libcrypto together; the parameters outlive the call.
             unsafe { callback(params.as_ptr(), argument) }
         })
@@ -369,13 +380,13 @@ impl<K: TlsKem> KeyManagement<K> {
 /// The algorithm is the group: a `group` parameter can only repeat its name.
 fn check_group<K: TlsKem>(provider: &Provider, params: Params<'_>) -> bool {
     let expected = K::GROUP.name;
-    match params.get(names::GROUP) {
-        None => true,
-        Some(Value::Utf8(name)) if name.eq_ignore_ascii_case(expected.as_bytes()) => true,
-        Some(value) => {
-            let name = match value {
-                Value::Utf8(name) => String::from_utf8_lossy(name).into_owned(),
-                _ => String::from("no string"),
+    match params.utf8(names::GROUP) {
+        Ok(None) => true,
+        Ok(Some(name)) if name.eq_ignore_ascii_case(expected.as_bytes()) => true,
+        other => {
+            let name = match other {
+                Ok(name) => reason::shown(name.unwrap_or_default()),
+                Err(error) => error.to_string(),
             };
             let message = format!("group {name} for a {expected} key: expected {expected}");
             provider.core.raise(reason::PARAMETER, &message);
@@ -409,26 +420,25 @@ pub(crate) fn fill_from_params<K: TlsKem>(
         key.provider().core.raise(reason::INVALID_KEY, &message);
         false
     };
-    let public = match params.get(names::PUBLIC_KEY) {
-        Some(Value::Octets(bytes)) => Some(bytes),
-        _ => None,
-    };
-    let secret = match params.get(names::PRIVATE_KEY) {
-        Some(Value::Octets(bytes)) if selects(selection, selection::PRIVATE_KEY) => Some(bytes),
-        _ => None,
-    };
-    match (secret, public) {
-        (Some(secret), public) => {
-            match Material::<K>::from_secret_bytes(key.provider().backend, secret) {
-                Ok(material) if public.is_some_and(|bytes| bytes != material.public_bytes()) => {
-                    raise("'pub' is not the public key of 'priv'")
-                }
-                material => fill(key, material),
+    let (public, secret) =
+        match (params.octets(names::PUBLIC_KEY), params.octets(names::PRIVATE_KEY)) {
+            (Ok(public), Ok(secret)) => {
+                (public, secret.filter(|_| selects(selection, selection::PRIVATE_KEY)))
             }
-        }
-        (None, Some(public)) => {
-            fill(key, Material::from_public_bytes(key.provider().backend, public))
-        }
+            (Err(error), _) => return raise(&format!("'pub' is {error}")),
+            (_, Err(error)) => return raise(&format!("'priv' is {error}")),
+        };
+    let backend = key.provider().backend;
+    match (secret, public) {
+        (Some(secret), public) => match Material::<K>::from_secret_bytes(backend, secret) {
+            Ok(material) => match public.map(|bytes| Ok(*bytes == *public_bytes(&material)?)) {
+                None | Some(Ok(true)) => fill(key, Ok(material)),
+                Some(Ok(false)) => raise("'pub' is not the public key of 'priv'"),
+                Some(Err(NoMemory)) => raise("no memory to compare 'pub'"),
+            },
+            error => fill(key, error),
+        },
+        (None, Some(public)) => fill(key, Material::from_public_bytes(backend, public)),
         (None, None) => raise("neither 'pub' nor 'priv' given: expected one as bytes"),
     }
 }

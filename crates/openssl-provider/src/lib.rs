@@ -17,6 +17,7 @@ mod host;
 mod kem;
 mod key;
 mod keymgmt;
+mod memory;
 mod pools;
 mod provider;
 mod reason;

@@ -35,7 +35,7 @@ impl GroupPools {
     /// Empty pools: nothing is made before it is asked for.
     pub(crate) fn new(backend: Backend, settings: Settings) -> Self {
         let builder = Pools::builder(backend, settings);
-        let mut visitor = Visitor { builder, of_groups: Vec::new() };
+        let mut visitor = Visitor { builder, of_groups: Vec::<OfGroup>::new() };
         visit_groups(&mut visitor);
         let exchanges = visitor.builder.add::<Exchanges<X25519>>("X25519");
         let Visitor { builder, of_groups } = visitor;

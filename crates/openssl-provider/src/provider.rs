@@ -18,7 +18,7 @@ use crate::encoder::Encoder;
 use crate::kem::KeyEncapsulation;
 use crate::keymgmt::KeyManagement;
 use crate::pools::GroupPools;
-use crate::{reason, tls};
+use crate::{host, reason, tls};
 
 const NAME: &CStr = c"fastkex";
 const VERSION: &CStr =
@@ -149,7 +149,8 @@ impl Provider {
         if offers.ed25519 {
             let key_management = curves::KeyManagement::<Ed25519>::DISPATCH;
             provider.key_management.add_scheme::<Ed25519>(key_management);
-            provider.signature.add_scheme::<Ed25519>(Signature::DISPATCH);
+            let signature = Signature::dispatch(host::release(&core));
+            provider.signature.add_scheme::<Ed25519>(signature);
         }
         let Provider { key_management, key_encapsulation, encoders, decoders, .. } = provider;
         let (key_exchange, signature) = (provider.key_exchange, provider.signature);

@@ -20,8 +20,15 @@ pub(crate) const PARAMETER: u32 = 6;
 pub(crate) const CONFIGURATION: u32 = 7;
 /// A key could not be written.
 pub(crate) const ENCODING: u32 = 8;
+/// There is no memory.
+pub(crate) const MEMORY: u32 = 9;
+/// The caller gives no buffer, or no size.
+pub(crate) const MISSING_BUFFER: u32 = 10;
 
-static REASONS: [Item; 9] = [
+/// So much of a name is shown in a message, however long the caller's is.
+const SHOWN_BYTES: usize = 64;
+
+static REASONS: [Item; 11] = [
     Item::text(INVALID_KEY, c"invalid key"),
     Item::text(MISSING_KEY, c"missing key"),
     Item::text(INVALID_CIPHERTEXT, c"invalid ciphertext"),
@@ -30,6 +37,8 @@ static REASONS: [Item; 9] = [
     Item::text(PARAMETER, c"invalid parameter"),
     Item::text(CONFIGURATION, c"invalid configuration"),
     Item::text(ENCODING, c"key cannot be encoded"),
+    Item::text(MEMORY, c"out of memory"),
+    Item::text(MISSING_BUFFER, c"missing buffer"),
     Item::END,
 ];
 
@@ -44,4 +53,13 @@ pub(crate) fn of(error: &kex::Error, otherwise: u32) -> u32 {
         kex::Error::RandomSource => RANDOM_SOURCE,
         _ => otherwise,
     }
+}
+
+/// A caller's name for a message, shortened if it is long.
+pub(crate) fn shown(name: &[u8]) -> String {
+    let mut shown = String::from_utf8_lossy(&name[..name.len().min(SHOWN_BYTES)]).into_owned();
+    if name.len() > SHOWN_BYTES {
+        shown.push_str("...");
+    }
+    shown
 }

@@ -5,7 +5,7 @@ use core::cell::Cell;
 use core::num::NonZeroU64;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{alloc_zeroed, dealloc};
 
 use crate::arena::{Arena, OnFork};
 use crate::erase;
@@ -62,19 +62,19 @@ pub(crate) enum Block {
 }
 
 impl Block {
-    /// Memory of zeros.
-    pub(crate) fn zeroed(layout: Layout) -> (Self, NonNull<u8>) {
+    /// Memory of zeros; `None` if there is none of any kind.
+    pub(crate) fn zeroed(layout: Layout) -> Option<(Self, NonNull<u8>)> {
         let on_fork = ON_FORK.try_with(Cell::get).unwrap_or(OnFork::Keep);
         if let Some((class, memory)) = Class::for_bytes(on_fork, layout.size()) {
-            return (Block::Slot(class), memory);
+            return Some((Block::Slot(class), memory));
         }
         if layout.size() > LARGEST_SLOT_BYTES
             && let Some(mapping) = Mapping::for_bytes(on_fork, layout.size())
         {
             let memory = mapping.arena.slot(0).cast();
-            return (Block::Own(NonNull::from(Box::leak(mapping))), memory);
+            return Some((Block::Own(NonNull::from(Box::leak(mapping))), memory));
         }
-        (Block::Heap, heap(layout))
+        Some((Block::Heap, heap(layout)?))
     }
 
     pub(crate) fn is_protected(&self) -> bool {
@@ -96,23 +96,25 @@ impl Block {
             // SAFETY: it came from a box, and is freed once.
             Block::Own(mapping) => Mapping::free(unsafe { Box::from_raw(mapping.as_ptr()) }),
             // SAFETY: it was allocated with this layout.
-            Block::Heap => unsafe { dealloc(memory.as_ptr(), aligned(layout)) },
+            Block::Heap => unsafe {
+                let (size, alignment) = (layout.size(), LARGEST_ALIGNMENT);
+                dealloc(memory.as_ptr(), Layout::from_size_align_unchecked(size, alignment));
+            },
         }
     }
 }
 
-fn aligned(layout: Layout) -> Layout {
-    layout.align_to(LARGEST_ALIGNMENT).expect("more bytes than memory can have")
-}
-
-fn heap(layout: Layout) -> NonNull<u8> {
-    let layout = aligned(layout);
+fn heap(layout: Layout) -> Option<NonNull<u8>> {
+    let layout = layout.align_to(LARGEST_ALIGNMENT).ok()?;
     if layout.size() == 0 {
-        return NonNull::<[u8; 0]>::dangling().cast();
+        return Some(NonNull::<Aligned>::dangling().cast());
     }
     // SAFETY: the size is not zero.
-    NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
+    NonNull::new(unsafe { alloc_zeroed(layout) })
 }
+
+#[repr(align(64))]
+struct Aligned;
 
 /// Slots of one size, mapped when the first is wanted. Free slots hold zeros.
 pub(crate) struct Class {
@@ -332,6 +334,8 @@ mod tests {
 
     #[test]
     fn nothing_takes_no_memory() {
+        assert!(Secret::<[u8]>::try_slice(isize::MAX as usize - 1000).is_none());
+        assert!(Secret::<[u64]>::try_slice(usize::MAX).is_none());
         assert_eq!(Secret::<[u8]>::slice(0).len(), 0);
         assert_eq!(size_of_val(&*Secret::<[u8; 0]>::zeroed()), 0);
     }

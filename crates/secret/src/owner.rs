@@ -1,6 +1,7 @@
 use core::alloc::Layout;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
+use std::alloc::handle_alloc_error;
 
 use zerocopy::FromZeros;
 
@@ -35,7 +36,8 @@ impl<T: FromZeros> Secret<T> {
     /// A value of zeros, to be filled in.
     pub fn zeroed() -> Self {
         const { assert!(align_of::<T>() <= LARGEST_ALIGNMENT) };
-        let (block, memory) = Block::zeroed(Layout::new::<T>());
+        let layout = Layout::new::<T>();
+        let (block, memory) = Block::zeroed(layout).unwrap_or_else(|| handle_alloc_error(layout));
         Secret { value: memory.cast(), block }
     }
 }
@@ -46,10 +48,15 @@ impl<T: FromZeros> Secret<[T]> {
     /// # Panics
     /// Their size exceeds `isize::MAX` bytes.
     pub fn slice(count: usize) -> Self {
-        const { assert!(align_of::<T>() <= LARGEST_ALIGNMENT) };
         let layout = Layout::array::<T>(count).expect("more bytes than memory can have");
-        let (block, memory) = Block::zeroed(layout);
-        Secret { value: NonNull::slice_from_raw_parts(memory.cast(), count), block }
+        Self::try_slice(count).unwrap_or_else(|| handle_alloc_error(layout))
+    }
+
+    /// [`Secret::slice`], or `None` if there is no memory, where that would end the process.
+    pub fn try_slice(count: usize) -> Option<Self> {
+        const { assert!(align_of::<T>() <= LARGEST_ALIGNMENT) };
+        let (block, memory) = Block::zeroed(Layout::array::<T>(count).ok()?)?;
+        Some(Secret { value: NonNull::slice_from_raw_parts(memory.cast(), count), block })
     }
 }
 

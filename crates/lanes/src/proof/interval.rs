@@ -225,7 +225,7 @@ impl Value for Interval {
     }
 
     fn no_multiple(self) -> Self {
-        if !self.quotient.is_some_and(|more| more.get() <= 2) {
+        if self.quotient.is_none_or(|more| more.get() > 2) {
             ledger::violation(format_args!("this was not prepared from a word below 2q"));
         }
         self.single().map_or(MASK, |a_q| Self::constant(-i16::from(a_q.unsigned_abs() > 1)))

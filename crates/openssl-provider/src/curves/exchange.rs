@@ -105,6 +105,9 @@ impl Exchange {
             let Some(peer) = &operation.peer else {
                 return raise(reason::MISSING_KEY, "no peer's key was set");
             };
+            if written.is_null() {
+                return raise(reason::MISSING_BUFFER, "no place for the secret's size");
+            }
             if !secret.is_null() {
                 if room < x25519::SHARED_SECRET_BYTES {
                     let expected = x25519::SHARED_SECRET_BYTES;

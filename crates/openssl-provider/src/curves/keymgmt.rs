@@ -6,12 +6,15 @@ use core::ptr;
 use std::sync::Arc;
 
 use openssl_abi::functions::keymgmt as function;
-use openssl_abi::{Callback, Dispatch, Param, ParamType, Params, Value, guard, names, selection};
-use zeroize::Zeroizing;
+use openssl_abi::{
+    Callback, Dispatch, Param, ParamType, Params, WrongType, guard, names, selection,
+};
+use secret::Secret;
 
 use crate::curves::key::{Key, Material};
 use crate::curves::{KEY_BYTES, SECURITY_BITS, Scheme, dhkem};
 use crate::keymgmt::selects;
+use crate::memory;
 use crate::provider::Provider;
 use crate::reason;
 
@@ -23,7 +26,7 @@ struct Generation {
     provider: *const Provider,
     selection: c_int,
     /// What to derive the key from, instead of drawing it (RFC 9180, section 7.1.3).
-    material: Option<Zeroizing<Vec<u8>>>,
+    material: Option<Secret<[u8]>>,
 }
 
 impl<S: Scheme> KeyManagement<S> {
@@ -260,15 +263,13 @@ impl<S: Scheme> KeyManagement<S> {
             if !S::EXCHANGES {
                 return 1;
             }
-            match params.get(names::ENCODED_PUBLIC_KEY) {
-                None => 1,
-                Some(value) => match bytes(key, "key share", value) {
-                    Some(public) => {
-                        key.set(Material::Public(*public));
-                        1
-                    }
-                    None => 0,
-                },
+            match bytes(key, "key share", params.octets(names::ENCODED_PUBLIC_KEY)) {
+                Ok(Some(public)) => {
+                    key.set(Material::Public(*public));
+                    1
+                }
+                Ok(None) => 1,
+                Err(Refused) => 0,
             }
         })
     }
@@ -410,38 +411,52 @@ fn set<S: Scheme>(generation: &mut Generation, provider: &Provider, params: Para
         provider.core.raise(reason::PARAMETER, &format!("{}: {message}", S::NAME));
         false
     };
-    match params.get(names::GROUP) {
-        None => {}
-        Some(_) if !S::EXCHANGES => return refuse("a key for signatures has no group".to_owned()),
-        Some(Value::Utf8(name)) if name.eq_ignore_ascii_case(S::NAME.as_bytes()) => {}
-        Some(Value::Utf8(name)) => {
-            let name = String::from_utf8_lossy(name);
-            return refuse(format!("group {name}: expected {}", S::NAME));
+    match params.utf8(names::GROUP) {
+        Ok(None) => {}
+        _ if !S::EXCHANGES => return refuse("a key for signatures has no group".to_owned()),
+        Ok(Some(name)) if name.eq_ignore_ascii_case(S::NAME.as_bytes()) => {}
+        Ok(Some(name)) => {
+            return refuse(format!("group {}: expected {}", reason::shown(name), S::NAME));
         }
-        Some(_) => return refuse(format!("group: expected {} as a string", S::NAME)),
+        Err(_) => return refuse(format!("group: expected {} as a string", S::NAME)),
     }
-    match params.get(names::DHKEM_IKM) {
-        Some(Value::Octets(material)) if !material.is_empty() => {
-            generation.material = Some(Zeroizing::new(material.to_vec()));
-        }
+    match params.octets(names::DHKEM_IKM) {
         // Nothing stands for none, as with the default provider.
-        None | Some(Value::Octets(_) | Value::Other) => {}
-        Some(_) => return refuse("dhkem-ikm: expected bytes".to_owned()),
+        Ok(None | Some([])) => {}
+        Ok(Some(material)) => match memory::copy(material) {
+            Ok(copy) => generation.material = Some(copy),
+            Err(memory::NoMemory) => {
+                let message = format!("{}: no memory for dhkem-ikm", S::NAME);
+                provider.core.raise(reason::MEMORY, &message);
+                return false;
+            }
+        },
+        Err(_) => return refuse("dhkem-ikm: expected bytes".to_owned()),
     }
     true
 }
 
-fn bytes<'a, S: Scheme>(key: &Key<S>, what: &str, value: Value<'a>) -> Option<&'a [u8; KEY_BYTES]> {
-    let Value::Octets(bytes) = value else {
+/// A parameter was refused, with an error in OpenSSL's queue.
+struct Refused;
+
+/// The bytes of half a key, if there are any.
+fn bytes<'a, S: Scheme>(
+    key: &Key<S>,
+    what: &str,
+    value: Result<Option<&'a [u8]>, WrongType>,
+) -> Result<Option<&'a [u8; KEY_BYTES]>, Refused> {
+    let Some(bytes) = value.map_err(|_| {
         key.raise(reason::PARAMETER, &format!("{what}: expected {KEY_BYTES} bytes"));
-        return None;
+        Refused
+    })?
+    else {
+        return Ok(None);
     };
-    let array = bytes.try_into().ok();
-    if array.is_none() {
+    bytes.try_into().map(Some).map_err(|_| {
         let message = format!("{what} of {} bytes: expected {KEY_BYTES}", bytes.len());
         key.raise(reason::INVALID_KEY, &message);
-    }
-    array
+        Refused
+    })
 }
 
 /// A key from `pub` and `priv`; the secret half is enough, and must match a public one beside it.
@@ -449,16 +464,9 @@ fn material<S: Scheme>(key: &Key<S>, selection: c_int, params: Params<'_>) -> Op
     if !selects(selection, selection::KEYPAIR) {
         return None;
     }
-    let public = match params.get(names::PUBLIC_KEY) {
-        Some(value) => Some(bytes(key, "public key", value)?),
-        None => None,
-    };
-    let secret = match params.get(names::PRIVATE_KEY) {
-        Some(value) if selects(selection, selection::PRIVATE_KEY) => {
-            Some(bytes(key, "private key", value)?)
-        }
-        _ => None,
-    };
+    let public = bytes(key, "public key", params.octets(names::PUBLIC_KEY)).ok()?;
+    let secret = bytes(key, "private key", params.octets(names::PRIVATE_KEY)).ok()?;
+    let secret = secret.filter(|_| selects(selection, selection::PRIVATE_KEY));
     match (secret, public) {
         (Some(secret), public) => {
             let pair = S::pair(key.provider().backend, secret);

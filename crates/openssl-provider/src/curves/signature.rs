@@ -9,7 +9,8 @@ use curve25519::ed25519::{
     verify_as,
 };
 use openssl_abi::functions::signature as function;
-use openssl_abi::{Dispatch, Param, ParamType, Params, Value, guard, names};
+use openssl_abi::{Dispatch, Param, ParamType, Params, guard, names};
+use openssl_conf::Release;
 
 use crate::curves::Ed25519;
 use crate::curves::key::{Key, Material};
@@ -18,6 +19,9 @@ use crate::reason;
 
 /// The functions.
 pub(crate) struct Signature;
+
+/// The first release whose default provider takes Ed25519 for `EVP_PKEY_sign_init` and `EVP_PKEY_sign_message_init`.
+const HASHES_ARE_SIGNED: Release = Release::new(3, 4);
 
 /// The algorithm's identifier in certificates: a sequence of its object identifier, 1.3.101.112, and no parameters.
 const ALGORITHM_ID: [u8; 7] = [0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70];
@@ -63,7 +67,7 @@ struct Operation {
     key: Option<Arc<Material<Ed25519>>>,
     beginning: Beginning,
     variant: Variant,
-    context: Vec<u8>,
+    context: Vec<u8>, // Public: the caller's context string.
 }
 
 impl Operation {
@@ -119,41 +123,42 @@ impl Operation {
     /// Takes parameters of an operation.
     fn set(&mut self, params: Params<'_>) -> Result<(), Refusal> {
         let wrong = |message: &str| Err((reason::PARAMETER, message.to_owned()));
-        match params.get(names::INSTANCE) {
-            None => {}
-            Some(_) if self.beginning == Beginning::Message => {
+        match params.utf8(names::INSTANCE) {
+            Ok(None) => {}
+            _ if self.beginning == Beginning::Message => {
                 return wrong("the algorithm is the instance: expected no instance parameter");
             }
-            Some(Value::Utf8(name)) => match Variant::named(name) {
+            Ok(Some(name)) => match Variant::named(name) {
                 Some(variant) => self.variant = variant,
                 None => {
-                    let name = String::from_utf8_lossy(name);
+                    let name = reason::shown(name);
                     return wrong(&format!(
                         "instance {name}: expected Ed25519, Ed25519ctx or Ed25519ph"
                     ));
                 }
             },
-            Some(_) => return wrong("instance: expected a string"),
+            Err(_) => return wrong("instance: expected a string"),
         }
-        match params.get(names::CONTEXT_STRING) {
-            None => {}
-            Some(Value::Octets(context)) if context.len() <= MAX_CONTEXT_BYTES => {
-                self.context = context.to_vec();
+        match params.octets(names::CONTEXT_STRING) {
+            Ok(None) => {}
+            Ok(Some(context)) if context.len() <= MAX_CONTEXT_BYTES => {
+                self.context = context.to_vec(); // Public: as above.
             }
-            Some(Value::Octets(context)) => {
+            Ok(Some(context)) => {
                 return wrong(&format!(
                     "context string of {} bytes: expected {MAX_CONTEXT_BYTES} or less",
                     context.len()
                 ));
             }
-            Some(_) => return wrong("context string: expected bytes"),
+            Err(_) => return wrong("context string: expected bytes"),
         }
         Ok(())
     }
 }
 
 impl Signature {
-    pub(crate) const DISPATCH: &'static [Dispatch] = &[
+    /// For releases whose default provider has [`Beginning::Message`] and [`Beginning::Hash`].
+    const DISPATCH: &'static [Dispatch] = &[
         function::NEWCTX.entry(Self::create),
         function::FREECTX.entry(Self::free),
         function::DUPCTX.entry(Self::duplicate),
@@ -174,6 +179,31 @@ impl Signature {
         Dispatch::END,
     ];
 
+    /// For those before.
+    const DIGEST_DISPATCH: &'static [Dispatch] = &[
+        function::NEWCTX.entry(Self::create),
+        function::FREECTX.entry(Self::free),
+        function::DUPCTX.entry(Self::duplicate),
+        function::DIGEST_SIGN_INIT.entry(Self::digest_init),
+        function::DIGEST_VERIFY_INIT.entry(Self::digest_init),
+        function::DIGEST_SIGN.entry(Self::sign),
+        function::DIGEST_VERIFY.entry(Self::verify),
+        function::GET_CTX_PARAMS.entry(Self::get_params),
+        function::GETTABLE_CTX_PARAMS.entry(Self::gettable_params),
+        function::SET_CTX_PARAMS.entry(Self::set_params),
+        function::SETTABLE_CTX_PARAMS.entry(Self::settable_params),
+        Dispatch::END,
+    ];
+
+    /// The functions that the default provider of `release` has: programs see by what `EVP_PKEY_sign_init` returns whether there are
+    /// more than `EVP_DigestSign`.
+    pub(crate) fn dispatch(release: Option<Release>) -> &'static [Dispatch] {
+        match release {
+            Some(release) if release < HASHES_ARE_SIGNED => Self::DIGEST_DISPATCH,
+            _ => Self::DISPATCH,
+        }
+    }
+
     unsafe extern "C" fn create(context: *mut c_void, _: *const c_char) -> *mut c_void {
         guard(ptr::null_mut(), || {
             let operation = Operation {
@@ -181,7 +211,7 @@ impl Signature {
                 key: None,
                 beginning: Beginning::Digest,
                 variant: Variant::Pure,
-                context: Vec::new(),
+                context: Vec::<u8>::new(), // Public: as above.
             };
             Box::into_raw(Box::new(operation)).cast()
         })
@@ -234,7 +264,7 @@ impl Signature {
             if let Some(digest) = digest.filter(|digest| !digest.is_empty()) {
                 // SAFETY: libcrypto hands back an operation of ours.
                 let operation = unsafe { &*operation.cast::<Operation>() };
-                let digest = digest.to_string_lossy();
+                let digest = reason::shown(digest.to_bytes());
                 let message = format!("digest {digest}: expected none, as Ed25519 has its own");
                 return operation.refuse((reason::PARAMETER, message));
             }
@@ -288,6 +318,10 @@ impl Signature {
         guard(0, || {
             // SAFETY: libcrypto hands back an operation of ours.
             let operation = unsafe { &*operation.cast::<Operation>() };
+            if size.is_null() {
+                let message = "no place for the signature's size".to_owned();
+                return operation.refuse((reason::MISSING_BUFFER, message));
+            }
             if !signature.is_null() {
                 if room < SIGNATURE_BYTES {
                     let message =

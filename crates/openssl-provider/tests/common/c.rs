@@ -22,6 +22,11 @@ pub(crate) fn errors(output: &Output) -> String {
 
 /// Compiles `name`.c with the libcrypto under test. `None`, with a line that says so, if something is missing.
 pub(crate) fn compile(name: &str) -> Option<Program> {
+    compile_with(name, &[])
+}
+
+/// [`compile`] with more arguments for the compiler.
+pub(crate) fn compile_with(name: &str, arguments: &[&str]) -> Option<Program> {
     let libraries = super::libraries()?;
     if !there("gcc") {
         artifacts::skipped("no gcc (apt-get install gcc libssl-dev)");
@@ -39,6 +44,7 @@ pub(crate) fn compile(name: &str) -> Option<Program> {
         .args(include)
         .args(["-Wall", "-Wextra", "-Werror", "-g", "-pthread", "-o"])
         .args([&path, &source])
+        .args(arguments)
         .arg(libcrypto)
         .arg(format!("-Wl,-rpath,{}", libcrypto.parent().unwrap().display()))
         .output()

@@ -1,0 +1,89 @@
+//! Memory whose size callers choose, or that is large: where there is none, libcrypto gets an error and the program goes on. All of it
+//! may hold secrets, and is protected and erased as these are.
+//!
+//! What is not taken from here ends the program if it cannot be had, as any allocation of Rust's does: contexts and keys, of sizes that
+//! are fixed when the module is compiled, messages of errors, and what is made once as the module is loaded.
+
+use core::ops::Deref;
+use std::io;
+
+use secret::Secret;
+
+/// There is not so much memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoMemory;
+
+/// So many zeros.
+pub(crate) fn zeros(bytes: usize) -> Result<Secret<[u8]>, NoMemory> {
+    Secret::<[u8]>::try_slice(bytes).ok_or(NoMemory)
+}
+
+/// A copy.
+pub(crate) fn copy(bytes: &[u8]) -> Result<Secret<[u8]>, NoMemory> {
+    let mut copy = zeros(bytes.len())?;
+    copy.copy_from_slice(bytes);
+    Ok(copy)
+}
+
+/// Bytes that are written one after another, where they stay: growing would leave copies behind.
+pub(crate) struct Buffer {
+    bytes: Secret<[u8]>,
+    length: usize,
+}
+
+impl Buffer {
+    /// An empty buffer with room for so many bytes.
+    pub(crate) fn with_room(bytes: usize) -> Result<Self, NoMemory> {
+        Ok(Buffer { bytes: zeros(bytes)?, length: 0 })
+    }
+}
+
+impl From<Secret<[u8]>> for Buffer {
+    /// A full buffer.
+    fn from(bytes: Secret<[u8]>) -> Self {
+        Buffer { length: bytes.len(), bytes }
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+impl io::Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = (&mut self.bytes[self.length..]).write(bytes)?;
+        self.length += count;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_there_is_not_is_refused() {
+        assert!(zeros(isize::MAX as usize).is_err());
+        assert_eq!(zeros(3).unwrap()[..], [0; 3]);
+        assert_eq!(copy(b"ab").unwrap()[..], *b"ab");
+    }
+
+    #[test]
+    fn a_buffer_does_not_grow() {
+        let mut buffer = Buffer::with_room(5).unwrap();
+        buffer.write_all(b"abc").unwrap();
+        assert_eq!(buffer[..], *b"abc");
+        assert!(buffer.write_all(b"def").is_err());
+        assert_eq!(buffer[..], *b"abcde");
+    }
+}
