@@ -59,20 +59,21 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    /// An item that nobody else has had, and nobody else will.
+    /// An item that nobody else has had, and nobody else will. Erases what is too old in all pools, from time to time.
     ///
     /// # Errors
     /// The pool was empty, and the random source failed.
     pub fn take(&self) -> Result<K::Item, Error> {
         loop {
             let process = Process::current();
-            let store = self.store(process);
-            let item = self.in_stock(store).map_or_else(|| self.make(store), Ok);
+            let (store, now) = (self.store(process), Time::now());
+            let item = self.in_stock(store, now).map_or_else(|| self.make(store), Ok);
             // A signal handler may have forked since: then the parent has the item, too, or it was made of zeros.
             if Process::current() != process {
                 continue;
             }
             let item = item?;
+            self.refiller.sweep(process, now);
             if !K::is_protected(&item) {
                 store.counters.add(Counter::Exposed, 1);
             }
@@ -128,8 +129,7 @@ impl<K: Kind> Pool<K> {
         made.to_bits() <= self.flushed.load(Ordering::Relaxed)
     }
 
-    fn in_stock(&self, store: &Store<K::Memory>) -> Option<K::Item> {
-        let now = Time::now();
+    fn in_stock(&self, store: &Store<K::Memory>, now: Time) -> Option<K::Item> {
         loop {
             match store.take(|made, bytes| self.read(now, made, bytes))? {
                 Taken::Item(item) => {

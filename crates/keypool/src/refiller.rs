@@ -1,9 +1,12 @@
 //! The thread that makes batches in the background.
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{OnceLock, Weak};
 
 use fork::{Companion, Control, NoThread, Process};
+
+use crate::clock::Time;
 
 /// A pool, to the thread that refills it.
 pub(crate) trait Member: Send + Sync {
@@ -30,22 +33,54 @@ pub(crate) struct Tended {
 pub(crate) struct Refiller {
     members: OnceLock<Vec<Weak<dyn Member>>>,
     max_age: Duration,
+    /// When all pools were last searched for items that are too old, as [`Time::to_bits`].
+    swept: AtomicU64,
     thread: Companion,
 }
 
 /// Between looks, while there is demand.
 const SHORTEST_NAP: Duration = Duration::from_millis(1);
+/// Searches for what is too old, in the time that an item may become.
+const SWEEPS: u32 = 4;
 /// When nothing has been taken for so long, the thread sleeps until it is woken.
 const LONGEST_NAP: Duration = Duration::from_millis(128);
 
 impl Refiller {
     pub(crate) fn new(max_age: Duration) -> Self {
-        Refiller { members: OnceLock::new(), max_age, thread: Companion::new("fastkex-refill") }
+        Refiller {
+            members: OnceLock::new(),
+            max_age,
+            swept: AtomicU64::new(0),
+            thread: Companion::new("fastkex-refill"),
+        }
     }
 
     /// Sets the pools; only the first time.
     pub(crate) fn attend(&self, members: Vec<Weak<dyn Member>>) {
         self.members.get_or_init(|| members);
+    }
+
+    /// Erases what is too old in all pools, if that was not done a moment ago. Costs a comparison if it was.
+    #[inline]
+    pub(crate) fn sweep(&self, process: Process, now: Time) {
+        let swept = self.swept.load(Ordering::Relaxed);
+        if Time::from_bits(swept).is_none_or(|swept| now.since(swept) > self.max_age / SWEEPS) {
+            self.sweep_now(process, now, swept);
+        }
+    }
+
+    #[cold]
+    fn sweep_now(&self, process: Process, now: Time, before: u64) {
+        let (new, relaxed) = (now.to_bits(), Ordering::Relaxed);
+        // The first call only begins to count. Of threads that come at once, one does it.
+        if self.swept.compare_exchange(before, new, relaxed, relaxed).is_ok() && before != 0 {
+            self.expire(process);
+        }
+    }
+
+    fn expire(&self, process: Process) {
+        let members = self.members.get().into_iter().flatten().filter_map(Weak::upgrade);
+        members.for_each(|member| member.expire(process));
     }
 
     /// Wakes the thread if it sleeps. Costs nothing if it does not.

@@ -141,6 +141,31 @@ fn the_background_erases_what_is_too_old() {
     assert_eq!((pool.stock(), pool.counts().get(Counter::Expired)), (0, expired));
 }
 
+/// Without a thread of its own, a pool that nobody asks is swept when another one is asked.
+#[test]
+fn what_is_too_old_goes_when_any_pool_is_used() {
+    let settings = Settings {
+        batch: Batch::Fixed(16),
+        max_age: Duration::from_secs(1),
+        ..Settings::default()
+    };
+    let mut builder = Pools::builder(Backend::best(), settings);
+    let (idle, busy) = (builder.add::<Numbers>("idle"), builder.add::<Numbers>("busy"));
+    let _pools = builder.finish();
+    take_all(&idle, 1);
+    take_all(&busy, 1);
+    assert_eq!(idle.stock(), 15);
+    std::thread::sleep(Duration::from_millis(1100));
+    assert_eq!(idle.stock(), 15);
+    take_all(&busy, 1);
+    assert_eq!((idle.stock(), idle.counts().get(Counter::Expired)), (0, 15));
+    // Young items stay.
+    take_all(&idle, 1);
+    std::thread::sleep(Duration::from_millis(400));
+    take_all(&busy, 1);
+    assert_eq!(idle.stock(), 15);
+}
+
 #[test]
 fn threads_share_a_pool() {
     for refill in [Refill::Inline, Refill::Background] {
