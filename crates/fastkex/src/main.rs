@@ -13,6 +13,7 @@ mod link;
 mod measuring;
 mod module;
 mod plot;
+mod regular;
 mod report;
 mod run;
 mod scene;
