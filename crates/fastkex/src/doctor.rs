@@ -3,6 +3,7 @@
 mod applications;
 mod curves;
 mod finding;
+mod shared_objects;
 mod system;
 
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ use finding::{Finding, Status};
 /// Say what is right and what is wrong, with the line to change
 ///
 /// Loads the module in the system's OpenSSL, does a TLS handshake in memory for every group, and reads the system's
-/// configuration; with --app also an application's own. The exit status is 0 only if all is well.
+/// configuration; with --app also an application's own, of which nothing is executed. The exit status is 0 only if all is well.
 #[derive(Args, Debug)]
 pub(crate) struct Doctor {
     /// An application to look at as well
