@@ -52,16 +52,16 @@ impl Doctor {
         let ok = !findings.iter().any(|finding| finding.status == Status::Wrong);
         if self.json {
             let report = Report { ok, findings: &findings };
-            println!("{}", json::text(&report)?);
+            cli::line(json::text(&report)?)?;
         } else {
             for finding in &findings {
-                println!("{finding}");
+                cli::line(finding)?;
             }
             let wrong = findings.iter().filter(|f| f.status == Status::Wrong).count();
             match wrong {
-                0 => println!("all is well"),
-                1 => println!("1 thing is wrong"),
-                n => println!("{n} things are wrong"),
+                0 => cli::line("all is well")?,
+                1 => cli::line("1 thing is wrong")?,
+                n => cli::line(format_args!("{n} things are wrong"))?,
             }
         }
         Ok(ok)

@@ -1,6 +1,7 @@
 //! The `fastkex` command.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod curves;
 mod doctor;

@@ -199,10 +199,10 @@ pub(crate) fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
 /// A program that changes its user ignores OPENSSL_CONF.
 fn warn_of_setuid(program: &Path) {
     if changes_user(program) {
-        eprintln!(
+        cli::note(format_args!(
             "fastkex: warning: {} changes its user (setuid), so OpenSSL in it ignores OPENSSL_CONF",
             program.display()
-        );
+        ));
     }
 }
 

@@ -60,15 +60,15 @@ impl Stats {
         }
         let shown = self.read()?;
         if self.json {
-            println!("{}", json::text(&objects(&shown))?);
+            cli::line(json::text(&objects(&shown))?)?;
         } else if self.prometheus {
-            print!("{}", prometheus(&shown));
+            cli::text(prometheus(&shown))?;
         } else if shown.is_empty() {
-            println!(
-                "No process shows counts (statistics = on in the module's section lets them)."
-            );
+            cli::line(
+                "No process shows counts (statistics = on in the module's section lets them).",
+            )?;
         } else {
-            println!("{}", table(&shown));
+            cli::line(table(&shown))?;
         }
         Ok(!shown.is_empty())
     }
@@ -82,9 +82,9 @@ impl Stats {
             let shown = self.read()?;
             if io::stdout().is_terminal() {
                 // Clears the screen.
-                print!("\x1b[H\x1b[2J");
+                cli::text("\x1b[H\x1b[2J")?;
             }
-            println!("{}\n", table(&shown));
+            cli::line(format_args!("{}\n", table(&shown)))?;
             let until = Instant::now() + PERIOD;
             while Instant::now() < until && !stop.load(Ordering::Relaxed) {
                 thread::sleep(PERIOD / 20);
