@@ -328,6 +328,30 @@ fn a_query_of_an_applications_own_is_told() {
     }
 }
 
+/// Variables for tests of the module change nothing of what is told about a configuration.
+#[test]
+fn the_backend_is_the_configurations() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let properties =
+        "alg_section = algorithms\n[algorithms]\ndefault_properties = ?provider=fastkex\n[init]\n";
+    let config = configuration(&tool, "activate = 1\nx25519 = on", ACTIVE, GROUPS)
+        .replace("ssl_conf = tls\n", &format!("ssl_conf = tls\n{properties}"));
+    let path = tool.write("openssl.cnf", &config);
+    let told = |variable: Option<&str>| {
+        let mut command = tool.command(&["doctor"]);
+        command.env("OPENSSL_CONF", &path).envs(variable.map(|value| ("FASTKEX_BACKEND", value)));
+        let text = stdout(&command.output().unwrap());
+        let line = text.lines().find(|line| line.contains(" X25519: ")).unwrap().to_owned();
+        assert!(line.contains("fastkex serves, on "), "{line}");
+        line
+    };
+    if told(None).contains("on portable") {
+        artifacts::skipped("this machine has no backend but portable");
+        return;
+    }
+    assert_eq!(told(Some("portable")), told(None));
+}
+
 /// A finding about the application's libssl.
 fn libssl_finding(tool: &Tool, application: &str, root: &Path) -> Value {
     let config = configuration(tool, ACTIVE, ACTIVE, GROUPS);
