@@ -1,5 +1,5 @@
-//! What the project's commands share: printing, one line for what is wrong, and the exit status: 0 if all is well, 1 if not, 2 if that could
-//! not be found out.
+//! What the project's commands share: printing, one line for what is wrong, and the exit status: 0
+//! if all is well, 1 if not, 2 if that could not be found out.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -64,14 +64,16 @@ pub fn text(text: impl Display) -> Result<(), Failure> {
     write!(io::stdout(), "{text}").map_err(Failure::of_output)
 }
 
-/// Says something on standard error, in a line. Where that cannot be written, there is nobody to tell.
+/// Says something on standard error, in a line. Where that cannot be written, there is nobody to
+/// tell.
 pub fn note(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Runs the command called `name` with the arguments of this process. Help goes to standard output; what is wrong, with the arguments or
-/// later, becomes one line on standard error. If standard output takes not all of what is printed, that is wrong, too, and the exit status 2;
-/// a pipe that was closed gets no line, as with other programs.
+/// Runs the command called `name` with the arguments of this process. Help goes to standard output;
+/// what is wrong, with the arguments or later, becomes one line on standard error. If standard
+/// output takes not all of what is printed, that is wrong, too, and the exit status 2; a pipe that
+/// was closed gets no line, as with other programs.
 pub fn main<C: Parser>(name: &str, run: impl FnOnce(C) -> Outcome) -> ExitCode {
     let outcome = match C::try_parse() {
         Ok(arguments) => run(arguments),

@@ -18,8 +18,9 @@ use finding::{Finding, Status};
 
 /// Say what is right and what is wrong, with the line to change
 ///
-/// Loads the module in the system's OpenSSL, does a TLS handshake in memory for every group, and reads the system's
-/// configuration; with --app also an application's own, of which nothing is executed. The exit status is 0 only if all is well.
+/// Loads the module in the system's OpenSSL, does a TLS handshake in memory for every group, and
+/// reads the system's configuration; with --app also an application's own, of which nothing is
+/// executed. The exit status is 0 only if all is well.
 #[derive(Args, Debug)]
 pub(crate) struct Doctor {
     /// An application to look at as well

@@ -1,4 +1,5 @@
-//! Files of others: nothing but regular files is ever opened, so that no pipe makes this program wait and no device is touched.
+//! Files of others: nothing but regular files is ever opened, so that no pipe makes this program
+//! wait and no device is touched.
 
 use std::fs::File;
 use std::io::{self, Read};

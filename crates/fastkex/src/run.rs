@@ -24,10 +24,11 @@ pub(crate) const PROPERTIES: &str = "?provider=fastkex";
 
 /// Run a program with the provider active, changing nothing on the system
 ///
-/// The program reads the system's configuration and, on top of it, one that adds the provider: a small file of this user's that
-/// may be deleted when no program needs it any more. It is in the folder fastkex of $XDG_RUNTIME_DIR, or else of $XDG_STATE_HOME,
-/// of /run (root), or of ~/.local/state: the first in which no other user could ever replace it. The program takes this one's
-/// place: its exit status and signals are its own.
+/// The program reads the system's configuration and, on top of it, one that adds the provider: a
+/// small file of this user's that may be deleted when no program needs it any more. It is in the
+/// folder fastkex of $XDG_RUNTIME_DIR, or else of $XDG_STATE_HOME, of /run (root), or of
+/// ~/.local/state: the first in which no other user could ever replace it. The program takes this
+/// one's place: its exit status and signals are its own.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// Groups to offer and accept, most wanted first, as in OpenSSL's Groups [default: X25519SNTRUP761, then OpenSSL's]

@@ -129,7 +129,7 @@ fn all() -> Result<Vec<Shown>, Failure> {
     Ok(pids.into_iter().filter_map(|pid| find(pid).ok().flatten()).collect())
 }
 
-/// The page of one process. Other users may have made it, and the process itself, to deceive whoever looks.
+/// The page of one process, which may belong to any user and have written anything into it.
 fn find(pid: u32) -> io::Result<Option<Shown>> {
     let folder = folder_of(pid);
     let mut refused = None;
@@ -211,7 +211,8 @@ impl Identity {
     }
 }
 
-/// A process's name, which it may have chosen itself: all but printable ASCII is escaped, as in Rust's strings.
+/// A process's name, which it may have chosen itself: all but printable ASCII is escaped, as in
+/// Rust's strings.
 fn program(folder: &Path) -> io::Result<String> {
     let name = fs::read(folder.join("comm"))?;
     let name = name.strip_suffix(b"\n").unwrap_or(&name);

@@ -419,7 +419,8 @@ fn the_libssl_below_a_root_is_found() {
     std::fs::write(root.join("opt/openssl/lib").join(name), &other).unwrap();
     assert_found("ok", &format!("uses {}/usr/lib/some-linux-gnu/{name}", root.display()));
 
-    // No programs: text, the beginning of one, a pipe that nobody writes to, and a list of groups in a pipe.
+    // No programs: text, the beginning of one, a pipe that nobody writes to, and a list of groups
+    // in a pipe.
     let program_bytes = std::fs::read(&program).unwrap();
     tool.write("root/usr/sbin/haproxy", "#!/bin/sh\n");
     assert_found("wrong", "usr/sbin/haproxy: no ELF file");
@@ -435,7 +436,8 @@ fn the_libssl_below_a_root_is_found() {
     assert_found("wrong", "no regular file");
 }
 
-/// A program may bring an interpreter of its own, which a loader that is asked about it may execute.
+/// A program may bring an interpreter of its own, which a loader that is asked about it may
+/// execute.
 #[test]
 fn nothing_below_a_root_is_executed() {
     let Some(tool) = Tool::with_openssl() else { return };

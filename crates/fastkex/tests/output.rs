@@ -1,4 +1,5 @@
-//! Standard output and standard error that take nothing: one line at most, exit status 2, and no panic, whatever the command.
+//! Standard output and standard error that take nothing: one line at most, exit status 2, and no
+//! panic, whatever the command.
 
 mod common;
 

@@ -304,7 +304,8 @@ fn without_a_runtime_folder_it_is_below_home() {
     refused(&[], "set XDG_STATE_HOME to a folder that only you can write to");
 }
 
-/// Children of a program read the configuration again when the file and its folder have gone: nobody has put another there.
+/// Children of a program read the configuration again when the file and its folder have gone:
+/// nobody has put another there.
 #[test]
 fn nobody_can_replace_a_configuration_that_has_gone() {
     const FORGED: &str = "openssl_conf = a\n[a]\nproviders = b\n[b]\nbase = c\n[c]\nactivate = 1\n";

@@ -153,7 +153,8 @@ impl Counts {
     /// Items that were in stock.
     pub fn stock(&self) -> u64 {
         let gone = [Counter::FromPool, Counter::Inline, Counter::Expired, Counter::Discarded];
-        // They are read one after another, while they change; and from another process they may be any numbers.
+        // They are read one after another, while they change; and from another process they may be
+        // any numbers.
         gone.into_iter()
             .map(|counter| self.get(counter))
             .fold(self.get(Counter::Generated), u64::saturating_sub)
@@ -194,7 +195,8 @@ pub const PAGE_NAME: &str = "fastkex-statistics";
 
 const MAGIC: [u8; 16] = *b"fastkex counts 1";
 const NAME_BYTES: usize = 48;
-/// Its size stays: nobody can take the memory away under the process, and readers know how much there is to read.
+/// Its size stays: nobody can take the memory away under the process, and readers know how much
+/// there is to read.
 const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 /// Two for each TLS group, and room for more.
 const RECORDS: usize = 64;
@@ -367,8 +369,9 @@ impl fmt::Display for PageError {
 
 impl core::error::Error for PageError {}
 
-/// Reads a memory file called [`PAGE_NAME`], which may be another user's: no more bytes than a page has, and only once it is sealed. The
-/// names in it may hold any characters, and the counts be any numbers.
+/// Reads a memory file called [`PAGE_NAME`], which may be another user's: no more bytes than a page
+/// has, and only once it is sealed. The names in it may hold any characters, and the counts be any
+/// numbers.
 ///
 /// # Errors
 /// It cannot be read; or it is no page of this release, which a [`PageError`] in the error tells.

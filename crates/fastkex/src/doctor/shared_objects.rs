@@ -1,5 +1,5 @@
-//! Shared objects that a program would load, as its file and theirs say. The loader is not asked: it may execute the program, which may be
-//! in a folder that nobody trusts.
+//! Shared objects that a program would load, as its file and theirs say. The loader is not asked:
+//! it may execute the program, which may be in a folder that nobody trusts.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
@@ -25,7 +25,8 @@ const MOST_OBJECTS: usize = 1000;
 const MOST_LIST_BYTES: u64 = 1 << 16;
 const MOST_FOLDERS: usize = 1000;
 
-/// Folders of the loader beside those of its configuration; Debian's further ones have names like `x86_64-linux-gnu`.
+/// Folders of the loader beside those of its configuration; Debian's further ones have names like
+/// `x86_64-linux-gnu`.
 const LIBRARY_FOLDERS: [&str; 4] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"];
 const OF_ARCHITECTURE: &str = "-linux-";
 
@@ -91,8 +92,8 @@ impl Root {
         folders
     }
 
-    /// The shared object with a name that begins with `wanted` that the program at `path` or one of its shared objects needs; `None` if
-    /// none does.
+    /// The shared object with a name that begins with `wanted` that the program at `path` or one of
+    /// its shared objects needs; `None` if none does.
     ///
     /// # Errors
     /// The program is no ELF file, or cannot be read.
@@ -104,7 +105,8 @@ impl Root {
         let mut seen = HashSet::new();
         let mut queue = VecDeque::from([(program, Vec::new())]);
         while let Some((object, mut inherited)) = queue.pop_front() {
-            // DT_RPATH counts for what is loaded on the object's behalf, too; DT_RUNPATH is for the object itself, instead of any DT_RPATH.
+            // DT_RPATH counts for what is loaded on the object's behalf, too; DT_RUNPATH is for the
+            // object itself, instead of any DT_RPATH.
             if object.runpath.is_empty() {
                 inherited.splice(0..0, object.rpath.iter().cloned());
             }

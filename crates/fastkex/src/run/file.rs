@@ -1,8 +1,9 @@
 //! The file in which a program that was started by `fastkex run` finds its configuration.
 //!
-//! OpenSSL loads and executes the modules that a configuration names, and children of a program read it again, hours later perhaps. So the
-//! file lies where nobody but this user and root can put, replace or remove anything, even when the file or its folder has gone. That
-//! leaves out /tmp: what is deleted there may be made anew by anybody.
+//! OpenSSL loads and executes the modules that a configuration names, and children of a program
+//! read it again, hours later perhaps. So the file lies where nobody but this user and root can
+//! put, replace or remove anything, even when the file or its folder has gone. That leaves out
+//! /tmp: what is deleted there may be made anew by anybody.
 
 use std::env;
 use std::ffi::OsString;
@@ -31,10 +32,12 @@ const STAYS: u32 = 0o1000;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const ALL_OF_OTHERS: u32 = 0o077;
 
-/// Writes `text` to a file named by its contents, which stays for as long as programs may read it. The same text has the same file.
+/// Writes `text` to a file named by its contents, which stays for as long as programs may read it.
+/// The same text has the same file.
 ///
 /// # Errors
-/// There is no place for it that is safe from others; each one that was tried is named, with the reason.
+/// There is no place for it that is safe from others; each one that was tried is named, with the
+/// reason.
 pub(super) fn write(text: &str) -> Result<PathBuf, Failure> {
     let user = geteuid();
     let mut reasons = Vec::new();
@@ -69,7 +72,8 @@ enum Base {
     Private(PathBuf),
 }
 
-/// The places in the order in which they are tried. Those that the environment names may be another user's, as under sudo.
+/// The places in the order in which they are tried. Folders that the environment names may be
+/// another user's, as under sudo.
 fn places(user: Uid) -> Vec<Place> {
     let absolute = |path: OsString| {
         let path = PathBuf::from(path);
@@ -163,8 +167,8 @@ impl Place {
     }
 }
 
-/// Whether only `user` and root can change what is in a folder. A sticky bit is not enough: it guards what is there, not a name that has
-/// become free.
+/// Whether only `user` and root can change what is in a folder. A sticky bit is not enough: it
+/// guards what is there, not a name that has become free.
 fn check_folder(folder: &Path, user: Uid) -> Result<(), String> {
     let data = at(folder, folder.symlink_metadata())?;
     let shown = folder.display();
