@@ -56,10 +56,10 @@ pub fn line(text: impl Display) -> Result<(), Failure> {
     writeln!(io::stdout(), "{text}").map_err(Failure::of_output)
 }
 
-/// [`line`], without the end of a line.
+/// [`line()`], without the end of a line.
 ///
 /// # Errors
-/// As [`line`].
+/// As [`line()`].
 pub fn text(text: impl Display) -> Result<(), Failure> {
     write!(io::stdout(), "{text}").map_err(Failure::of_output)
 }
