@@ -3,6 +3,7 @@
 mod applications;
 mod curves;
 mod finding;
+mod shared_objects;
 mod system;
 
 use std::path::PathBuf;
@@ -17,8 +18,9 @@ use finding::{Finding, Status};
 
 /// Say what is right and what is wrong, with the line to change
 ///
-/// Loads the module in the system's OpenSSL, does a TLS handshake in memory for every group, and reads the system's
-/// configuration; with --app also an application's own. The exit status is 0 only if all is well.
+/// Loads the module in the system's OpenSSL, does a TLS handshake in memory for every group, and
+/// reads the system's configuration; with --app also an application's own, of which nothing is
+/// executed. The exit status is 0 only if all is well.
 #[derive(Args, Debug)]
 pub(crate) struct Doctor {
     /// An application to look at as well
@@ -51,16 +53,16 @@ impl Doctor {
         let ok = !findings.iter().any(|finding| finding.status == Status::Wrong);
         if self.json {
             let report = Report { ok, findings: &findings };
-            println!("{}", json::text(&report)?);
+            cli::line(json::text(&report)?)?;
         } else {
             for finding in &findings {
-                println!("{finding}");
+                cli::line(finding)?;
             }
             let wrong = findings.iter().filter(|f| f.status == Status::Wrong).count();
             match wrong {
-                0 => println!("all is well"),
-                1 => println!("1 thing is wrong"),
-                n => println!("{n} things are wrong"),
+                0 => cli::line("all is well")?,
+                1 => cli::line("1 thing is wrong")?,
+                n => cli::line(format_args!("{n} things are wrong"))?,
             }
         }
         Ok(ok)

@@ -38,7 +38,7 @@ impl Interrupt {
     /// Once everything is told: ends this process as the signal would have without us, if there was one.
     pub(crate) fn end(&self) -> Result<(), Failure> {
         if self.is_pending() {
-            eprintln!("fastkex: incomplete: interrupted");
+            cli::note("fastkex: incomplete: interrupted");
             emulate_default_handler(SIGINT).map_err(Failure::about("signals"))?;
         }
         Ok(())

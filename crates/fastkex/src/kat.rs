@@ -98,9 +98,9 @@ impl Kat {
         }
         let all = results.iter().all(|result| result.mismatches.is_empty());
         if self.json {
-            println!("{}", json::text(&results)?);
+            cli::line(json::text(&results)?)?;
         } else {
-            print_lines(&results);
+            print_lines(&results)?;
         }
         Ok(all)
     }
@@ -168,7 +168,7 @@ impl ForSet for Replay<'_> {
     }
 }
 
-fn print_lines(results: &[Replayed]) {
+fn print_lines(results: &[Replayed]) -> Result<(), Failure> {
     /// Mismatches shown for each file and backend.
     const SHOWN: usize = 5;
 
@@ -178,15 +178,17 @@ fn print_lines(results: &[Replayed]) {
             1 => "key by key".to_owned(),
             n => format!("in batches of {n}"),
         };
-        println!("{file}: {parameter_set} on {backend}, {how}: {matched} of {records} matched");
+        cli::line(format_args!(
+            "{file}: {parameter_set} on {backend}, {how}: {matched} of {records} matched"
+        ))?;
         for mismatch in mismatches.iter().take(SHOWN) {
-            println!("    {mismatch}");
+            cli::line(format_args!("    {mismatch}"))?;
         }
         if mismatches.len() > SHOWN {
-            println!("    and {} more", mismatches.len() - SHOWN);
+            cli::line(format_args!("    and {} more", mismatches.len() - SHOWN))?;
         }
     }
     let records: usize = results.iter().map(|result| result.records).sum();
     let matched: usize = results.iter().map(|result| result.matched).sum();
-    println!("{matched} of {records} matched");
+    cli::line(format_args!("{matched} of {records} matched"))
 }

@@ -80,7 +80,7 @@ impl Leak {
         if !stop.load(Ordering::Relaxed) {
             check(&rows)?;
             if !self.json {
-                report::print_controls(&rows);
+                report::print_controls(&rows)?;
             }
         }
         let controls = rows.len();
@@ -88,9 +88,9 @@ impl Leak {
             self.experiments(&chosen, stop, &mut random, &mut rows)?;
         }
         if self.json {
-            println!("{}", json::text(&rows)?);
+            cli::line(json::text(&rows)?)?;
         } else if !self.self_check {
-            report::print(&rows[controls..]);
+            report::print(&rows[controls..])?;
         }
         interrupt.end()?;
         Ok(rows[controls..].iter().all(|row| row.verdict != Verdict::Leak))

@@ -1,6 +1,7 @@
 //! The `fastkex` command.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod curves;
 mod doctor;
@@ -13,6 +14,7 @@ mod link;
 mod measuring;
 mod module;
 mod plot;
+mod regular;
 mod report;
 mod run;
 mod scene;

@@ -1,5 +1,6 @@
 //! What `fastkex speed` and `fastkex plot` share: their arguments, the random source, and what is said about a measurement.
 
+use cli::Failure;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -83,14 +84,15 @@ pub(crate) fn footer(method: &str, machine: &Machine) -> String {
 }
 
 /// Says what makes numbers untrustworthy.
-pub(crate) fn warn_of_noise(noisy: usize, all: usize) {
+pub(crate) fn warn_of_noise(noisy: usize, all: usize) -> Result<(), Failure> {
     if noisy > 0 {
-        println!(
+        cli::line(format_args!(
             "Warning: in {noisy} of {all} lines the samples differ by more than {}: the machine was busy. Repeat, or give more --seconds.",
             measure::percent(measure::LARGE_SPREAD)
-        );
+        ))?;
     }
     if cfg!(debug_assertions) {
-        println!("Warning: this program is no release build: its numbers mean little.");
+        cli::line("Warning: this program is no release build: its numbers mean little.")?;
     }
+    Ok(())
 }

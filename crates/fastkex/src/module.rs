@@ -8,17 +8,18 @@ use cli::Failure;
 
 /// The module's file name, and what cargo calls it.
 const NAMES: [&str; 2] = ["fastkex.so", "libfastkex_provider.so"];
-/// The environment variable that names the module.
+/// The environment variable that names the module, for scripts: as `--module`, which comes first.
 const VARIABLE: &str = "FASTKEX_MODULE";
 
 /// The module's absolute path: the one asked for, or beside this program, or where an installation puts it.
 pub(crate) fn find(asked_for: Option<&Path>, libraries: &Libraries) -> Result<PathBuf, Failure> {
-    let named =
-        asked_for.map(Path::to_path_buf).or_else(|| std::env::var_os(VARIABLE).map(Into::into));
-    if let Some(path) = named {
+    let named = asked_for
+        .map(|path| ("--module", path.to_path_buf()))
+        .or_else(|| Some((VARIABLE, std::env::var_os(VARIABLE)?.into())));
+    if let Some((origin, path)) = named {
         return path
             .canonicalize()
-            .map_err(|error| Failure::new(format!("module {}: {error}", path.display())));
+            .map_err(|error| Failure::new(format!("{origin}: {}: {error}", path.display())));
     }
     let mut folders = Vec::new();
     if let Some(folder) = std::env::current_exe().ok().as_deref().and_then(Path::parent) {

@@ -71,10 +71,10 @@ impl Plot {
             }
         }
         for path in written {
-            println!("{}", path.display());
+            cli::line(path.display())?;
         }
         if figures.is_empty() {
-            println!("No figure: no connection succeeded.");
+            cli::line("No figure: no connection succeeded.")?;
         }
         Ok(!figures.is_empty())
     }

@@ -43,7 +43,7 @@ impl Report {
         let page = figures::page(&recorded, &self.title, &names)?;
         write(&self.output, page.as_bytes())?;
         for path in raw.iter().chain([&self.output]) {
-            println!("{}", path.display());
+            cli::line(path.display())?;
         }
         Ok(true)
     }

@@ -1,10 +1,10 @@
 //! `fastkex run`: a program with the provider active, and nothing on the system changed.
 
+mod file;
+
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,9 +24,11 @@ pub(crate) const PROPERTIES: &str = "?provider=fastkex";
 
 /// Run a program with the provider active, changing nothing on the system
 ///
-/// The program reads the system's configuration and, on top of it, one that adds the provider: a small file in
-/// $XDG_RUNTIME_DIR/fastkex, or else in /tmp/fastkex-UID, that may be deleted when no program needs it any more. The
-/// program takes this one's place: its exit status and signals are its own.
+/// The program reads the system's configuration and, on top of it, one that adds the provider: a
+/// small file of this user's that may be deleted when no program needs it any more. It is in the
+/// folder fastkex of $XDG_RUNTIME_DIR, or else of $XDG_STATE_HOME, of /run (root), or of
+/// ~/.local/state: the first in which no other user could ever replace it. The program takes this
+/// one's place: its exit status and signals are its own.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// Groups to offer and accept, most wanted first, as in OpenSSL's Groups [default: X25519SNTRUP761, then OpenSSL's]
@@ -56,7 +58,7 @@ impl Run {
 
         let text = configuration(&libraries, &module, self.groups.as_deref())?;
         check(&libraries, &module, &text, self.groups.as_deref())?;
-        let path = write(&text)?;
+        let path = file::write(&text)?;
 
         // Replaces this process, so the program's exit status and signals are its own.
         let error =
@@ -198,10 +200,10 @@ pub(crate) fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
 /// A program that changes its user ignores OPENSSL_CONF.
 fn warn_of_setuid(program: &Path) {
     if changes_user(program) {
-        eprintln!(
+        cli::note(format_args!(
             "fastkex: warning: {} changes its user (setuid), so OpenSSL in it ignores OPENSSL_CONF",
             program.display()
-        );
+        ));
     }
 }
 
@@ -215,51 +217,4 @@ pub(crate) fn changes_user(program: &Path) -> bool {
     };
     program.mode() & SETUID != 0 && program.uid() != ours.uid()
         || program.mode() & SETGID != 0 && program.gid() != ours.gid()
-}
-
-/// Writes the configuration to a file named by its contents, which stays for as long as programs may read it.
-fn write(text: &str) -> Result<PathBuf, Failure> {
-    let folder = folder()?;
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    let path = folder.join(format!("{:016x}.cnf", hasher.finish()));
-    if fs::read(&path).is_ok_and(|existing| existing == text.as_bytes()) {
-        return Ok(path);
-    }
-    let beside = path.with_extension(format!("{}", std::process::id()));
-    let written = fs::File::create(&beside)
-        .and_then(|mut file| {
-            file.set_permissions(fs::Permissions::from_mode(0o644))?;
-            file.write_all(text.as_bytes())
-        })
-        .and_then(|()| fs::rename(&beside, &path));
-    written.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-    Ok(path)
-}
-
-/// A folder of ours that nobody else can write to.
-fn folder() -> Result<PathBuf, Failure> {
-    let user = fs::metadata("/proc/self")
-        .map_err(|error| Failure::new(format!("/proc/self: {error}")))?
-        .uid();
-    let folder = match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from) {
-        Some(runtime)
-            if runtime.metadata().is_ok_and(|data| data.is_dir() && data.uid() == user) =>
-        {
-            runtime.join("fastkex")
-        }
-        _ => std::env::temp_dir().join(format!("fastkex-{user}")),
-    };
-    let shown = folder.display().to_string();
-    let fail = |problem: String| Failure::new(format!("{shown}: {problem}"));
-    if let Err(error) = DirBuilder::new().mode(0o755).create(&folder)
-        && error.kind() != std::io::ErrorKind::AlreadyExists
-    {
-        return Err(fail(error.to_string()));
-    }
-    let data = folder.symlink_metadata().map_err(|error| fail(error.to_string()))?;
-    if !data.is_dir() || data.uid() != user || data.mode() & 0o022 != 0 {
-        return Err(fail("not a folder that only this user can write to".into()));
-    }
-    Ok(folder)
 }

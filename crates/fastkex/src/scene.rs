@@ -233,7 +233,7 @@ fn present(started: Started) -> Option<Vec<Listening>> {
     match started {
         Started::Listening(servers) => Some(servers),
         Started::Absent(why) => {
-            eprintln!("fastkex: left out: {why}");
+            cli::note(format_args!("fastkex: left out: {why}"));
             None
         }
     }

@@ -79,9 +79,9 @@ impl Speed {
             let backend = backends.last().copied().unwrap_or(Backend::best());
             let rows = pool::rows(&algorithms, backend, self.seconds)?;
             if self.json {
-                println!("{}", json::text(&rows)?);
+                cli::line(json::text(&rows)?)?;
             } else {
-                pool::print(&rows);
+                pool::print(&rows)?;
             }
             return Ok(true);
         }
@@ -112,9 +112,9 @@ impl Speed {
         }
         progress.finish_and_clear();
         if self.json {
-            println!("{}", json::text(&rows)?);
+            cli::line(json::text(&rows)?)?;
         } else {
-            print_table(&rows);
+            print_table(&rows)?;
         }
         Ok(true)
     }
@@ -206,7 +206,7 @@ impl ForSet for OfSet<'_> {
     }
 }
 
-fn print_table(rows: &[Row]) {
+fn print_table(rows: &[Row]) -> Result<(), Failure> {
     use Align::{Left, Right};
     let mut table = Table::new(&[
         ("algorithm", Left),
@@ -230,15 +230,15 @@ fn print_table(rows: &[Row]) {
             measure::percent(measurement.spread),
         ]);
     }
-    println!("{table}\n");
+    cli::line(format_args!("{table}\n"))?;
     let when = match rows.first() {
         Some(row) if row.cold => ", after 2 ms without vector instructions",
         _ => "",
     };
-    println!(
+    cli::line(format_args!(
         "Of one key, one preparation or one operation{when}. {}",
         measuring::footer(measure::METHOD, &measure::machine())
-    );
+    ))?;
     let noisy = rows.iter().filter(|row| row.measurement.is_noisy()).count();
-    warn_of_noise(noisy, rows.len());
+    warn_of_noise(noisy, rows.len())
 }

@@ -1,7 +1,8 @@
 //! `fastkex stats`: what the module counts in processes that run.
 
-use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read};
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,13 +10,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use keypool::{Counter, Counts, PAGE_NAME, Purpose, Record, Snapshot, read_page};
+use kex::TLS_GROUPS;
+use keypool::{Counter, Counts, PAGE_NAME, Purpose, Record, read_page_file};
 use measure::{Align, Table};
 use serde_json::{Map, Value};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::json;
+use crate::regular::Held;
 use cli::{Failure, Outcome};
 
 /// Show what the module counts in running processes
@@ -37,14 +40,17 @@ pub(crate) struct Stats {
     json: bool,
 }
 
+/// What the module calls the pool of X25519 by itself; the others have the names of their groups.
+const X25519: &str = "X25519";
+
 /// Between two tables.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// What one process shows.
+/// What one process shows of itself.
 struct Shown {
     pid: u32,
     program: String,
-    records: Vec<Record>,
+    records: Vec<Shared>,
 }
 
 impl Stats {
@@ -54,15 +60,15 @@ impl Stats {
         }
         let shown = self.read()?;
         if self.json {
-            println!("{}", json::text(&objects(&shown))?);
+            cli::line(json::text(&objects(&shown))?)?;
         } else if self.prometheus {
-            print!("{}", prometheus(&shown));
+            cli::text(prometheus(&shown))?;
         } else if shown.is_empty() {
-            println!(
-                "No process shows counts (statistics = on in the module's section lets them)."
-            );
+            cli::line(
+                "No process shows counts (statistics = on in the module's section lets them).",
+            )?;
         } else {
-            println!("{}", table(&shown));
+            cli::line(table(&shown))?;
         }
         Ok(!shown.is_empty())
     }
@@ -76,9 +82,9 @@ impl Stats {
             let shown = self.read()?;
             if io::stdout().is_terminal() {
                 // Clears the screen.
-                print!("\x1b[H\x1b[2J");
+                cli::text("\x1b[H\x1b[2J")?;
             }
-            println!("{}\n", table(&shown));
+            cli::line(format_args!("{}\n", table(&shown)))?;
             let until = Instant::now() + PERIOD;
             while Instant::now() < until && !stop.load(Ordering::Relaxed) {
                 thread::sleep(PERIOD / 20);
@@ -123,8 +129,10 @@ fn all() -> Result<Vec<Shown>, Failure> {
     Ok(pids.into_iter().filter_map(|pid| find(pid).ok().flatten()).collect())
 }
 
+/// The page of one process, which may belong to any user and have written anything into it.
 fn find(pid: u32) -> io::Result<Option<Shown>> {
     let folder = folder_of(pid);
+    let mut refused = None;
     for entry in fs::read_dir(folder.join("fd"))? {
         let path = entry?.path();
         let is_page = |to: PathBuf| {
@@ -134,26 +142,81 @@ fn find(pid: u32) -> io::Result<Option<Shown>> {
         if !fs::read_link(&path).is_ok_and(is_page) {
             continue;
         }
-        let mut bytes = Vec::new();
-        File::open(&path)?.read_to_end(&mut bytes)?;
-        let Snapshot { process, records } = read_page(&bytes).map_err(io::Error::other)?;
-        // A child inherits its parent's.
-        if own_number(&folder)? == process {
-            let program = fs::read_to_string(folder.join("comm"))?.trim_end().to_owned();
-            return Ok(Some(Shown { pid, program, records }));
+        // A child inherits its parent's, and what is wrong with those does not concern it.
+        match read(&path, &Identity::of(&folder)?) {
+            Ok(Some(records)) => {
+                return Ok(Some(Shown { pid, program: program(&folder)?, records }));
+            }
+            Ok(None) => {}
+            Err(error) => refused = Some(error),
         }
     }
-    Ok(None)
+    refused.map_or(Ok(None), Err)
 }
 
-/// A process's number as it sees it itself, in a container perhaps.
-fn own_number(folder: &Path) -> io::Result<u32> {
-    let status = fs::read_to_string(folder.join("status"))?;
-    let number = status
-        .lines()
-        .find_map(|line| line.strip_prefix("NSpid:"))
-        .and_then(|numbers| numbers.split_whitespace().last()?.parse().ok());
-    number.ok_or_else(|| io::Error::other("no NSpid in its status"))
+/// The records of a page if it is of this process; `None` if it is of its parent.
+fn read(path: &Path, process: &Identity) -> io::Result<Option<Vec<Shared>>> {
+    let held = Held::at(path)?;
+    let data = held.metadata()?;
+    if !process.users.contains(&data.uid()) {
+        return Err(io::Error::other(format!(
+            "page of counts of user {}, not of the process's",
+            data.uid()
+        )));
+    }
+    let page = read_page_file(&held.open()?)?;
+    if page.process != process.number {
+        return Ok(None);
+    }
+    let records: Option<_> = page.records.into_iter().map(Shared::new).collect();
+    records.map(Some).ok_or_else(|| io::Error::other("page of counts with an unknown group"))
+}
+
+/// A record of a page, with a name of our own.
+struct Shared {
+    group: &'static str,
+    purpose: Purpose,
+    counts: Counts,
+}
+
+impl Shared {
+    /// `None` if the module has no pool of that name.
+    fn new(record: Record) -> Option<Self> {
+        let Record { name, purpose, counts } = record;
+        let mut names = TLS_GROUPS.iter().map(|group| group.name).chain([X25519]);
+        Some(Shared { group: names.find(|known| *known == name)?, purpose, counts })
+    }
+}
+
+/// What the kernel says of a process.
+struct Identity {
+    /// Its number as it sees it itself, in a container perhaps.
+    number: u32,
+    /// Its real, effective, saved and file system user.
+    users: Vec<u32>,
+}
+
+impl Identity {
+    fn of(folder: &Path) -> io::Result<Self> {
+        let status = fs::read(folder.join("status"))?;
+        let status = String::from_utf8_lossy(&status);
+        let numbers = |key: &str| -> Vec<u32> {
+            let line = status.lines().find_map(|line| line.strip_prefix(key));
+            let words = line.into_iter().flat_map(str::split_whitespace);
+            words.filter_map(|word| word.parse().ok()).collect()
+        };
+        let number = numbers("NSpid:").pop();
+        let number = number.ok_or_else(|| io::Error::other("no NSpid in its status"))?;
+        Ok(Identity { number, users: numbers("Uid:") })
+    }
+}
+
+/// A process's name, which it may have chosen itself: all but printable ASCII is escaped, as in
+/// Rust's strings.
+fn program(folder: &Path) -> io::Result<String> {
+    let name = fs::read(folder.join("comm"))?;
+    let name = name.strip_suffix(b"\n").unwrap_or(&name);
+    Ok(name.escape_ascii().to_string())
 }
 
 /// A purpose as programs read it.
@@ -164,16 +227,16 @@ fn key(purpose: Purpose) -> &'static str {
     }
 }
 
-fn lines(shown: &[Shown]) -> impl Iterator<Item = (&Shown, &Record)> {
+fn lines(shown: &[Shown]) -> impl Iterator<Item = (&Shown, &Shared)> {
     shown.iter().flat_map(|process| process.records.iter().map(move |record| (process, record)))
 }
 
 fn objects(shown: &[Shown]) -> Vec<Value> {
-    let object = |(process, record): (&Shown, &Record)| {
+    let object = |(process, record): (&Shown, &Shared)| {
         let mut object = Map::new();
         object.insert("pid".into(), process.pid.into());
         object.insert("program".into(), process.program.clone().into());
-        object.insert("group".into(), record.name.clone().into());
+        object.insert("group".into(), record.group.into());
         object.insert("purpose".into(), key(record.purpose).into());
         object.insert("stock".into(), record.counts.stock().into());
         for counter in Counter::ALL {
@@ -194,7 +257,7 @@ fn prometheus(shown: &[Shown]) -> String {
             text += &format!(
                 "{name}{{pid=\"{}\",program=\"{program}\",group=\"{}\",purpose=\"{}\"}} {}\n",
                 process.pid,
-                record.name,
+                record.group,
                 key(record.purpose),
                 value(&record.counts)
             );
@@ -229,7 +292,7 @@ fn table(shown: &[Shown]) -> Table {
         ("slowest", Right),
         ("trouble", Left),
     ]);
-    for (process, Record { name, purpose, counts }) in lines(shown) {
+    for (process, Shared { group, purpose, counts }) in lines(shown) {
         let number = |counter| measure::grouped(counts.get(counter) as f64);
         let refills = counts.get(Counter::Refills);
         let of_refills = |nanoseconds: f64| match refills {
@@ -240,7 +303,7 @@ fn table(shown: &[Shown]) -> Table {
         table.row([
             process.pid.to_string(),
             process.program.clone(),
-            name.clone(),
+            (*group).to_owned(),
             purpose.to_string(),
             number(Counter::Generated),
             number(Counter::FromPool),

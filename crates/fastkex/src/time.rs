@@ -275,7 +275,7 @@ impl ClientArguments {
             Ok(module) => Some(module),
             Err(failure) if self.module.is_some() => return Err(failure),
             Err(failure) => {
-                eprintln!("fastkex: OpenSSL's groups only: {failure}");
+                cli::note(format_args!("fastkex: OpenSSL's groups only: {failure}"));
                 None
             }
         };

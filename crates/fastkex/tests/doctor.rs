@@ -2,7 +2,10 @@
 
 mod common;
 
-use std::process::Output;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use common::{Tool, stdout};
 use serde_json::Value;
@@ -323,6 +326,189 @@ fn a_query_of_an_applications_own_is_told() {
     for text in [told("another release", OURS), told("provider!=fips", "?provider=default")] {
         assert!(!text.contains("is served by"), "{text}");
     }
+}
+
+/// Variables for tests of the module change nothing of what is told about a configuration.
+#[test]
+fn the_backend_is_the_configurations() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let properties =
+        "alg_section = algorithms\n[algorithms]\ndefault_properties = ?provider=fastkex\n[init]\n";
+    let config = configuration(&tool, "activate = 1\nx25519 = on", ACTIVE, GROUPS)
+        .replace("ssl_conf = tls\n", &format!("ssl_conf = tls\n{properties}"));
+    let path = tool.write("openssl.cnf", &config);
+    let told = |variable: Option<&str>| {
+        let mut command = tool.command(&["doctor"]);
+        command.env("OPENSSL_CONF", &path).envs(variable.map(|value| ("FASTKEX_BACKEND", value)));
+        let text = stdout(&command.output().unwrap());
+        let line = text.lines().find(|line| line.contains(" X25519: ")).unwrap().to_owned();
+        assert!(line.contains("fastkex serves, on "), "{line}");
+        line
+    };
+    if told(None).contains("on portable") {
+        artifacts::skipped("this machine has no backend but portable");
+        return;
+    }
+    assert_eq!(told(Some("portable")), told(None));
+}
+
+/// A finding about the application's libssl.
+fn libssl_finding(tool: &Tool, application: &str, root: &Path) -> Value {
+    let config = configuration(tool, ACTIVE, ACTIVE, GROUPS);
+    let arguments = ["--json", "--app", application, "--root", root.to_str().unwrap()];
+    let output = doctor(tool, &config, &arguments);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let finding = findings.iter().find(|finding| finding["check"] == application);
+    finding.unwrap_or_else(|| panic!("{}", stdout(&output))).clone()
+}
+
+/// The system's program of this name and its libssl.
+fn stock_program_and_libssl(name: &str) -> (PathBuf, PathBuf) {
+    let folders = std::env::var_os("PATH").unwrap();
+    let mut programs = std::env::split_paths(&folders).map(|folder| folder.join(name));
+    let program = programs.find(|path| path.is_file()).unwrap().canonicalize().unwrap();
+    let text = stdout(&Command::new("ldd").arg(&program).output().unwrap());
+    let line = text.lines().find(|line| line.contains("libssl.so")).unwrap();
+    let libssl = line.split_once(" => ").unwrap().1.split(" (").next().unwrap();
+    (program, Path::new(libssl).canonicalize().unwrap())
+}
+
+/// What is below a root is read, and resolved there: its links do not lead out of it.
+#[test]
+fn the_libssl_below_a_root_is_found() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let (program, libssl) = stock_program_and_libssl("openssl");
+    let name = libssl.file_name().unwrap().to_str().unwrap();
+    let root = tool.path("root");
+    let copy = |from: &Path, to: &str| {
+        let to = root.join(to);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(from, to).unwrap();
+    };
+    let finding = || libssl_finding(&tool, "haproxy", &root);
+    let assert_found = |status: &str, expected: &str| {
+        let finding = finding();
+        assert_eq!(finding["status"], status, "{finding}");
+        assert!(finding["message"].as_str().unwrap().contains(expected), "{finding}");
+    };
+
+    copy(&program, "usr/sbin/haproxy");
+    assert_found("wrong", &format!("needs {name}, which is not there below"));
+    // A link to the system's leads to the root's own, which is not there.
+    std::fs::create_dir_all(root.join("lib64")).unwrap();
+    symlink(&libssl, root.join("lib64").join(name)).unwrap();
+    assert_found("wrong", &format!("needs {name}, which is not there below"));
+    std::fs::remove_file(root.join("lib64").join(name)).unwrap();
+    // Each of these comes before the one that was there.
+    for (file, folder) in
+        [(&libssl, "usr/lib"), (&libssl, "usr/lib/some-linux-gnu"), (&libssl, "opt/openssl/lib")]
+    {
+        if folder.starts_with("opt") {
+            tool.write("root/etc/ld.so.conf.d/openssl.conf", "# ours\n/opt/openssl/lib # here\n");
+        }
+        copy(file, &format!("{folder}/{name}"));
+        assert_found("ok", &format!("uses {}/{folder}/{name}", root.display()));
+    }
+    // Another build, and a file that is for no machine of ours: the next one is taken.
+    let mut other = std::fs::read(&libssl).unwrap();
+    other.push(0);
+    std::fs::write(root.join("opt/openssl/lib").join(name), &other).unwrap();
+    assert_found("wrong", "its configuration and version may differ");
+    other[18] ^= 0xff;
+    std::fs::write(root.join("opt/openssl/lib").join(name), &other).unwrap();
+    assert_found("ok", &format!("uses {}/usr/lib/some-linux-gnu/{name}", root.display()));
+
+    // No programs: text, the beginning of one, a pipe that nobody writes to, and a list of groups
+    // in a pipe.
+    let program_bytes = std::fs::read(&program).unwrap();
+    tool.write("root/usr/sbin/haproxy", "#!/bin/sh\n");
+    assert_found("wrong", "usr/sbin/haproxy: no ELF file");
+    for bytes in [20, 64, 1000, program_bytes.len() / 2] {
+        std::fs::write(root.join("usr/sbin/haproxy"), &program_bytes[..bytes]).unwrap();
+        assert_eq!(finding()["status"], "wrong", "{bytes} bytes");
+    }
+    let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    std::fs::create_dir_all(root.join("etc/haproxy")).unwrap();
+    pipe(&root.join("etc/haproxy/pipe.cfg"));
+    std::fs::remove_file(root.join("usr/sbin/haproxy")).unwrap();
+    pipe(&root.join("usr/sbin/haproxy"));
+    assert_found("wrong", "no regular file");
+}
+
+/// A program may bring an interpreter of its own, which a loader that is asked about it may
+/// execute.
+#[test]
+fn nothing_below_a_root_is_executed() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    const STOCK: &[u8] = b"/lib64/ld-linux-x86-64.so.2\0";
+    let (program, libssl) = stock_program_and_libssl("openssl");
+    let mut bytes = std::fs::read(&program).unwrap();
+    let place = bytes.windows(STOCK.len()).position(|window| window == STOCK);
+    let interpreter = tool.path("i");
+    let path = interpreter.to_str().unwrap().as_bytes();
+    let trace = tool.path("trace");
+    let source = tool.write(
+        "i.c",
+        &format!(
+            "static long call(long n, long a, long b, long c) {{ long r; __asm__ volatile (\"syscall\" \
+             : \"=a\"(r) : \"a\"(n), \"D\"(a), \"S\"(b), \"d\"(c) : \"rcx\", \"r11\", \"memory\"); return r; }}\n\
+             void _start(void) {{ call(2, (long)\"{}\", 0101, 0600); call(60, 0, 0, 0); }}\n",
+            trace.display()
+        ),
+    );
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-nostdlib", "-static", "-fno-stack-protector", "-o"]);
+    let compiled = compiler.arg(&interpreter).arg(&source).status();
+    let (Some(place), true) = (place, path.len() < STOCK.len()) else {
+        artifacts::skipped("no interpreter of a program can be replaced (x86-64, a short TMPDIR)");
+        return;
+    };
+    if !compiled.is_ok_and(|status| status.success()) {
+        artifacts::skipped("no C compiler (apt-get install gcc)");
+        return;
+    }
+    bytes[place..place + STOCK.len()].fill(0);
+    bytes[place..place + path.len()].copy_from_slice(path);
+    let root = tool.path("root");
+    let hostile = tool.write("root/usr/sbin/haproxy", "");
+    std::fs::write(&hostile, bytes).unwrap();
+    let ldd = tool.write("bin/ldd", &format!("#!/bin/sh\ntouch {}\n", trace.display()));
+    for path in [&hostile, &ldd] {
+        std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+        // It does leave a trace when it is executed.
+        assert!(Command::new(path).status().unwrap().success());
+        std::fs::remove_file(&trace).unwrap();
+    }
+
+    std::fs::create_dir_all(root.join("usr/lib")).unwrap();
+    std::fs::copy(&libssl, root.join("usr/lib").join(libssl.file_name().unwrap())).unwrap();
+    let mut path = ldd.parent().unwrap().as_os_str().to_owned();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap());
+    let config = tool.write("openssl.cnf", &configuration(&tool, ACTIVE, ACTIVE, GROUPS));
+    let output = tool
+        .command(&["doctor", "--app", "haproxy", "--root", root.to_str().unwrap()])
+        .env("OPENSSL_CONF", config)
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    assert!(!trace.exists(), "{}", stdout(&output));
+    assert!(stdout(&output).contains("haproxy: uses "), "{}", stdout(&output));
+}
+
+/// Lines of files may hold what would control a terminal.
+#[test]
+fn control_characters_are_escaped() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    tool.write("root/usr/sbin/nginx", "");
+    tool.write("root/etc/nginx/a\x1b[2J.conf", "ssl_ecdh_curve X25519\x1b[2J\u{9b}2J;\n");
+    let root = tool.path("root");
+    let config = configuration(&tool, ACTIVE, ACTIVE, GROUPS);
+    let text =
+        stdout(&doctor(&tool, &config, &["--app", "nginx", "--root", root.to_str().unwrap()]));
+    assert!(text.contains(r"a\u{1b}[2J.conf:1: 'ssl_ecdh_curve X25519\u{1b}[2J\u{9b}2J"), "{text}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
 }
 
 #[test]

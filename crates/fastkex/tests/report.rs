@@ -6,8 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::{assert_refused, stderr, stdout};
-use serde_json::{Value, json};
+use common::{assert_refused, run, stderr, stdout};
 
 fn fastkex(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_fastkex"))
@@ -15,28 +14,6 @@ fn fastkex(folder: &Path, arguments: &[&str]) -> Output {
         .current_dir(folder)
         .output()
         .unwrap()
-}
-
-/// As the timers write it, with numbers that nobody measured.
-fn run() -> Value {
-    let sample = |seconds: f64| {
-        json!({
-            "connections": 2, "failures": 0, "seconds": seconds, "user_seconds": 0.001, "kernel_seconds": 0.001,
-            "server_seconds": null, "microseconds": [700, 800],
-        })
-    };
-    let series = json!({
-        "label": "X25519", "requests": null, "group": "X25519", "group_id": 29, "certificate": "RSA-2048",
-        "traffic": {
-            "messages": [], "handshake_sent": 0, "handshake_received": 0, "sent": 0, "received": 0, "data_sent": 0, "data_received": 0,
-        },
-        "samples": [sample(0.0015), sample(0.0016)], "first_failure": null,
-    });
-    json!({
-        "what": "tls", "target": "localhost:443", "client": "OpenSSL 3.0.22", "scene": null, "machine": measure::machine(),
-        "load": null, "plan": { "samples": 2, "connections": 2, "warm_up": 0, "concurrency": 1 }, "complete": true,
-        "series": [series], "peaks": [],
-    })
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 mod common;
 
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::ExitStatusExt;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use common::{Tool, assert_refused, stderr, stdout};
+use common::{NOBODY, Tool, assert_refused, is_root, make_folder, stderr, stdout};
 
 #[test]
 fn the_provider_is_active_and_the_system_unchanged() {
@@ -21,12 +24,12 @@ fn the_provider_is_active_and_the_system_unchanged() {
 
     let output = tool.command(&["run", "--", "sh", "-c", "echo $OPENSSL_CONF"]).output().unwrap();
     let path = stdout(&output).trim().to_owned();
-    assert!(path.starts_with(tool.folder.path().to_str().unwrap()), "{path}");
+    assert!(path.starts_with(tool.home.path().to_str().unwrap()), "{path}");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(tool.module().to_str().unwrap()), "{text}");
     assert!(text.contains("default_properties = ?provider=fastkex"), "{text}");
     let data = std::fs::metadata(&path).unwrap();
-    assert_eq!(data.permissions().mode() & 0o777, 0o644);
+    assert_eq!(data.permissions().mode() & 0o777, 0o600);
     // The same again is the same file, and nothing is left beside it.
     let again = tool.command(&["run", "--", "sh", "-c", "echo $OPENSSL_CONF"]).output().unwrap();
     assert_eq!(stdout(&again).trim(), path);
@@ -173,4 +176,183 @@ fn without_openssl_it_says_so() {
             assert!(text.contains("WRONG  OpenSSL: no OpenSSL 3.0 or later found"), "{text}");
         }
     }
+}
+
+/// Where the program's configuration is, with some variables in the environment.
+fn place(tool: &Tool, user: Option<u32>, variables: &[(&str, &Path)]) -> PathBuf {
+    let mut command = tool.command(&["run", "--", "sh", "-c", "echo $OPENSSL_CONF"]);
+    command.env_remove("XDG_RUNTIME_DIR").env_remove("HOME").env_remove("TMPDIR");
+    command.envs(variables.iter().copied());
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{variables:?}: {}", stderr(&output));
+    PathBuf::from(stdout(&output).trim())
+}
+
+#[test]
+fn the_configuration_is_in_no_folder_that_is_open_to_others() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let good = tool.home.path().join("good");
+    let found = |runtime: &Path, state: &Path| {
+        let variables = [("XDG_RUNTIME_DIR", runtime), ("XDG_STATE_HOME", state)];
+        place(&tool, None, &variables).parent().unwrap().to_path_buf()
+    };
+    let runtime = tool.home.path().join("runtime");
+    make_folder(&runtime, 0o700, None);
+    assert_eq!(found(&runtime, &good), runtime.join("fastkex"));
+
+    let at = |name: &str| tool.home.path().join(name);
+    let bad = |name: &str, mode: u32| {
+        make_folder(&at(name), mode, None);
+        at(name)
+    };
+    let below_sticky = bad("sticky", 0o1777).join("below");
+    make_folder(&below_sticky, 0o700, None);
+    symlink(bad("linked", 0o700), at("link")).unwrap();
+    std::fs::write(at("file"), "").unwrap();
+    let taken = bad("taken", 0o700);
+    std::fs::write(taken.join("fastkex"), "").unwrap();
+    for runtime in [
+        bad("entered-by-others", 0o755),
+        bad("written-by-group", 0o770),
+        below_sticky,
+        at("link"),
+        at("file"),
+        at("absent"),
+        taken,
+        PathBuf::from("relative"),
+        PathBuf::new(),
+    ] {
+        assert_eq!(found(&runtime, &good), good.join("fastkex"), "{}", runtime.display());
+        // What is not used is not written to either.
+        assert!(std::fs::read_dir(runtime.join("fastkex")).is_err(), "{}", runtime.display());
+    }
+    // A file that is not ours is replaced, and what a link is to stays.
+    let path = place(&tool, None, &[("XDG_STATE_HOME", &good)]);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let victim = tool.write("victim", &text);
+    std::fs::remove_file(&path).unwrap();
+    symlink(&victim, &path).unwrap();
+    assert_eq!(place(&tool, None, &[("XDG_STATE_HOME", &good)]), path);
+    assert!(path.symlink_metadata().unwrap().is_file());
+    assert!(victim.symlink_metadata().unwrap().is_file());
+}
+
+#[test]
+fn folders_of_other_users_are_not_used() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    if !is_root() {
+        return;
+    }
+    let at = |name: &str| tool.home.path().join(name);
+    let good = at("good");
+    for folder in ["runtime", "theirs/fastkex", "theirs-inside/fastkex"] {
+        make_folder(&at(folder), 0o700, Some(NOBODY));
+    }
+    make_folder(&at("theirs"), 0o755, Some(NOBODY));
+    for name in ["runtime", "theirs", "theirs-inside"] {
+        let variables = [("XDG_RUNTIME_DIR", at(name)), ("XDG_STATE_HOME", good.clone())];
+        let variables = variables.each_ref().map(|(name, path)| (*name, path.as_path()));
+        assert_eq!(
+            place(&tool, None, &variables).parent().unwrap(),
+            good.join("fastkex"),
+            "{name}"
+        );
+    }
+
+    // Another user has made the folder that would be ours in a shared one.
+    let shared = at("shared");
+    make_folder(&shared, 0o1777, None);
+    make_folder(&shared.join("fastkex-0"), 0o755, Some(NOBODY));
+    let variables = [("TMPDIR", shared.as_path()), ("XDG_STATE_HOME", &good)];
+    assert_eq!(place(&tool, None, &variables).parent().unwrap(), good.join("fastkex"));
+}
+
+/// A user who has a home folder, and one who has nothing.
+#[test]
+fn without_a_runtime_folder_it_is_below_home() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    if !is_root() {
+        return;
+    }
+    make_folder(tool.home.path(), 0o755, None);
+    let home = tool.home.path().join("home");
+    make_folder(&home, 0o755, Some(NOBODY));
+    let path = place(&tool, Some(NOBODY), &[("HOME", &home)]);
+    assert_eq!(path.parent().unwrap(), home.join(".local/state/fastkex"));
+    for folder in [".local", ".local/state", ".local/state/fastkex"] {
+        let mode = home.join(folder).metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{folder}");
+    }
+
+    let roots = tool.home.path().join("roots");
+    make_folder(&roots, 0o755, None);
+    let refused = |variables: &[(&str, &Path)], expected: &str| {
+        let mut command = tool.command(&["run", "--", "true"]);
+        command.env_remove("XDG_RUNTIME_DIR").env_remove("HOME").env_remove("TMPDIR");
+        command.envs(variables.iter().copied());
+        assert_refused(&command.uid(NOBODY).gid(NOBODY).output().unwrap(), expected);
+    };
+    // This user's home folder by the passwd entry is not there.
+    refused(&[], "HOME: not set; passwd: /nonexistent");
+    refused(&[("HOME", Path::new("/"))], "HOME: / is no home folder");
+    refused(&[("HOME", Path::new("home"))], "HOME: not an absolute path");
+    refused(&[("HOME", &roots)], "Permission denied");
+    refused(&[("XDG_RUNTIME_DIR", &roots)], "XDG_RUNTIME_DIR: ");
+    refused(&[], "set XDG_STATE_HOME to a folder that only you can write to");
+}
+
+/// Children of a program read the configuration again when the file and its folder have gone:
+/// nobody has put another there.
+#[test]
+fn nobody_can_replace_a_configuration_that_has_gone() {
+    const FORGED: &str = "openssl_conf = a\n[a]\nproviders = b\n[b]\nbase = c\n[c]\nactivate = 1\n";
+    const IS_FORGED: &str = "OpenSSL Base Provider";
+
+    let Some(tool) = Tool::with_openssl() else { return };
+    if !is_root() {
+        return;
+    }
+    make_folder(tool.home.path(), 0o755, None);
+    let shared = tool.home.path().join("shared");
+    make_folder(&shared, 0o1777, None);
+    let forge = |path: &Path| {
+        let mut other = Command::new("sh");
+        other.args(["-c", "umask 0; mkdir -p \"$(dirname \"$0\")\"; printf \"$1\" > \"$0\""]);
+        other.arg(path).arg(FORGED).stderr(Stdio::null()).uid(NOBODY).gid(NOBODY);
+        other.status().unwrap();
+    };
+    // The other user can do it where everybody may write.
+    let forged = shared.join("folder/forged.cnf");
+    forge(&forged);
+    let output = Command::new("openssl")
+        .args(["list", "-providers"])
+        .env("OPENSSL_CONF", &forged)
+        .output()
+        .unwrap();
+    assert!(stdout(&output).contains(IS_FORGED), "{}", stdout(&output));
+
+    let script = "rm -r \"$(dirname \"$OPENSSL_CONF\")\"; echo $OPENSSL_CONF; read go; openssl list -providers";
+    let mut program = tool
+        .command(&["run", "--", "sh", "-c", script])
+        .env_remove("XDG_RUNTIME_DIR")
+        .env("XDG_STATE_HOME", tool.home.path().join("state"))
+        .env("TMPDIR", &shared)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(program.stdout.take().unwrap());
+    let mut path = String::new();
+    output.read_line(&mut path).unwrap();
+    let path = Path::new(path.trim());
+    assert!(path.is_absolute() && !path.exists(), "{}", path.display());
+    forge(path);
+    program.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    let mut text = String::new();
+    output.read_to_string(&mut text).unwrap();
+    program.wait().unwrap();
+    assert!(text.contains("Providers:") && !text.contains(IS_FORGED), "{text}");
 }

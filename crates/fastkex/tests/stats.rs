@@ -2,9 +2,14 @@
 
 mod common;
 
-use std::process::Output;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, fchown, symlink};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Output, Stdio};
 
-use common::{Tool, assert_refused, stderr, stdout};
+use common::{NOBODY, Tool, assert_refused, is_root, stderr, stdout};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use serde_json::Value;
 use stage::{Server, Stage};
 
@@ -103,9 +108,175 @@ fn a_client_that_connects_once_pays_for_one_key() {
 #[test]
 fn processes_without_counts_are_named() {
     let tool = Tool::new();
-    let own = std::process::id().to_string();
-    assert_refused(&tool.output(&["stats", &own]), "statistics = on");
+    let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+    assert_refused(&tool.output(&["stats", &other.id().to_string()]), "statistics = on");
+    other.kill().unwrap();
+    other.wait().unwrap();
     assert_refused(&tool.output(&["stats", "4194305"]), "no process 4194305");
     assert_refused(&tool.output(&["stats", "x"]), "invalid value 'x'");
     assert_refused(&tool.output(&["stats", "--json", "--watch"]), "cannot be used with");
+}
+
+const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
+
+/// A process that shows a page of its own making. By default it is as the module makes them.
+struct Forgery<'a> {
+    /// The process's name.
+    program: &'a [u8],
+    /// Its user and the page's, if not this one.
+    user: Option<u32>,
+    owner: Option<u32>,
+    group: &'a [u8],
+    count: u64,
+    seals: SealFlags,
+    length: u64,
+}
+
+/// Ends when it is dropped.
+struct Forged(Child);
+
+impl Default for Forgery<'_> {
+    fn default() -> Self {
+        Forgery {
+            program: b"honest",
+            user: None,
+            owner: None,
+            group: GROUP.as_bytes(),
+            count: 5,
+            seals: SEALS,
+            length: 64 + 64 * 192,
+        }
+    }
+}
+
+impl Forgery<'_> {
+    fn start(&self, tool: &Tool) -> Forged {
+        let program = tool.home.path().join(std::ffi::OsStr::from_bytes(self.program));
+        let _ = std::fs::remove_file(&program);
+        symlink("/bin/sleep", &program).unwrap();
+        let flags = MemfdFlags::ALLOW_SEALING | MemfdFlags::CLOEXEC;
+        let page = File::from(memfd_create("fastkex-statistics", flags).unwrap());
+        fchown(&page, self.owner, None).unwrap();
+        let mut command = Command::new(&program);
+        command.arg("60").stdin(Stdio::from(page.try_clone().unwrap()));
+        if let Some(user) = self.user {
+            common::make_folder(tool.home.path(), 0o755, None);
+            command.uid(user).gid(user);
+        }
+        let process = Forged(command.spawn().unwrap());
+
+        let mut bytes = b"fastkex counts 1".to_vec();
+        bytes.extend(process.0.id().to_ne_bytes());
+        bytes.resize(64, 0);
+        bytes.extend(1u32.to_ne_bytes());
+        bytes.extend(self.group);
+        bytes.resize(128, 0);
+        (0..14).for_each(|_| bytes.extend(self.count.to_ne_bytes()));
+        page.write_all_at(&bytes, 0).unwrap();
+        page.set_len(self.length).unwrap();
+        fcntl_add_seals(&page, self.seals).unwrap();
+        process
+    }
+}
+
+impl Drop for Forged {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// What is printed of a process as a table and for programs; each line of Prometheus' is checked.
+fn printed(tool: &Tool, process: &Forged) -> (Output, String, Vec<String>, Value) {
+    let id = process.0.id().to_string();
+    let table = tool.output(&["stats", &id]);
+    let all = stdout(&tool.output(&["stats", "--prometheus"]));
+    for line in all.lines() {
+        let well_formed = || {
+            let (name, rest) = line.strip_prefix("fastkex_")?.split_once('{')?;
+            let (labels, value) = rest.rsplit_once("} ")?;
+            value.parse::<u64>().ok()?;
+            let plain = |text: &str| text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_'));
+            (plain(name) && labels.starts_with("pid=\"") && labels.ends_with('"')).then_some(())
+        };
+        assert!(line.starts_with("# ") || well_formed().is_some(), "{line:?}");
+        assert!(line.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{line:?}");
+    }
+    let own = format!("{{pid=\"{id}\",");
+    let lines = all.lines().filter(|line| line.contains(&own)).map(str::to_owned).collect();
+    let json = tool.output(&["stats", &id, "--json"]);
+    let json = serde_json::from_slice(&json.stdout).unwrap_or_default();
+    (table, id, lines, json)
+}
+
+#[test]
+fn pages_that_the_module_did_not_make_are_refused() {
+    let tool = Tool::new();
+    let shown = |forgery: Forgery| {
+        let process = forgery.start(&tool);
+        let (table, id, lines, json) = printed(&tool, &process);
+        let record = json.get(0).unwrap_or_else(|| panic!("{}", stderr(&table))).clone();
+        assert_eq!(record["generated"], forgery.count);
+        assert_eq!(lines.len(), 15, "{lines:?}");
+        let text = stdout(&table);
+        assert!(text.contains(&id) && text.contains("sntrup761"), "{text}");
+        (text, record, lines)
+    };
+    let refused = |what: &str, forgery: Forgery, expected: &str| {
+        let process = forgery.start(&tool);
+        let (table, _, lines, json) = printed(&tool, &process);
+        assert_refused(&table, expected);
+        assert!(lines.is_empty() && json.is_null(), "{what}: {lines:?} {json:?}");
+    };
+
+    // One as the module makes them.
+    shown(Forgery::default());
+    let x25519 = Forgery { group: b"X25519", ..Forgery::default() }.start(&tool);
+    assert_eq!(printed(&tool, &x25519).3[0]["group"], "X25519");
+
+    let unknown = "page of counts with an unknown group";
+    for group in
+        [&b"x\"} 1\nfake_metric 1\n#"[..], b"\x1b[2Jsntrup761", b"sntrup761\xff", b"sntrup762", b""]
+    {
+        let forgery = Forgery { group, ..Forgery::default() };
+        refused(&String::from_utf8_lossy(group), forgery, unknown);
+    }
+    let huge = Forgery { length: 600 << 20, ..Forgery::default() };
+    refused("huge", huge, "page of counts of 629145600 bytes: expected 12352");
+    let short = Forgery { length: 100, ..Forgery::default() };
+    refused("short", short, "page of counts of 100 bytes");
+    for seals in [SealFlags::empty(), SealFlags::SHRINK | SealFlags::GROW] {
+        let forgery = Forgery { seals, ..Forgery::default() };
+        refused("unsealed", forgery, "no sealed memory file");
+    }
+
+    // Numbers that no pool counts.
+    let (text, record, lines) = shown(Forgery { count: u64::MAX, ..Forgery::default() });
+    assert_eq!(record["stock"], 0);
+    assert!(lines.iter().any(|line| line.ends_with(&format!(" {}", u64::MAX))), "{lines:?}");
+    assert!(text.lines().count() < 5, "{text}");
+
+    // The process's name is its own to choose.
+    let program = b"a\"b\\c\n\x1b[2J\xc2\x9b";
+    let (text, record, lines) = shown(Forgery { program, ..Forgery::default() });
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+    assert_eq!(record["program"], r#"a\"b\\c\n\x1b[2J\xc2\x9b"#);
+    assert!(lines[0].contains(r#"program="a\\\"b\\\\c\\n\\x1b[2J\\xc2\\x9b","#), "{}", lines[0]);
+}
+
+#[test]
+fn pages_of_other_users_must_be_their_processes_own() {
+    let tool = Tool::new();
+    if !is_root() {
+        return;
+    }
+    let of = |user, owner| Forgery { user, owner, ..Forgery::default() }.start(&tool);
+    let honest = of(Some(NOBODY), Some(NOBODY));
+    assert_eq!(printed(&tool, &honest).2.len(), 15);
+    for (user, owner) in [(Some(NOBODY), None), (None, Some(NOBODY)), (Some(NOBODY), Some(1))] {
+        let process = of(user, owner);
+        let (table, _, lines, _) = printed(&tool, &process);
+        assert_refused(&table, &format!("page of counts of user {}", owner.unwrap_or(0)));
+        assert!(lines.is_empty(), "{lines:?}");
+    }
 }

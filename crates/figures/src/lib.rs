@@ -3,6 +3,7 @@
 //! Figures are SVG by `plotters`; [`png`] renders them with a font that is built in, so that no machine needs one.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod axis;
 mod batches;

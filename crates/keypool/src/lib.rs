@@ -22,4 +22,6 @@ pub use material::Material;
 pub use pool::Pool;
 pub use pools::{Builder, Pools};
 pub use settings::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
-pub use statistics::{Counter, Counts, PAGE_NAME, PageError, Record, Snapshot, read_page};
+pub use statistics::{
+    Counter, Counts, PAGE_NAME, PageError, Record, Snapshot, read_page, read_page_file,
+};

@@ -8,8 +8,9 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::ffi::CString;
 use std::fs::{File, Permissions};
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 
 use crate::kind::Purpose;
 use fork::{PerProcess, Process};
@@ -152,9 +153,11 @@ impl Counts {
     /// Items that were in stock.
     pub fn stock(&self) -> u64 {
         let gone = [Counter::FromPool, Counter::Inline, Counter::Expired, Counter::Discarded];
-        let gone = gone.into_iter().map(|counter| self.get(counter)).sum();
-        // They are read one after another, while they change.
-        self.get(Counter::Generated).saturating_sub(gone)
+        // They are read one after another, while they change; and from another process they may be
+        // any numbers.
+        gone.into_iter()
+            .map(|counter| self.get(counter))
+            .fold(self.get(Counter::Generated), u64::saturating_sub)
     }
 }
 
@@ -192,6 +195,9 @@ pub const PAGE_NAME: &str = "fastkex-statistics";
 
 const MAGIC: [u8; 16] = *b"fastkex counts 1";
 const NAME_BYTES: usize = 48;
+/// Its size stays: nobody can take the memory away under the process, and readers know how much
+/// there is to read.
+const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 /// Two for each TLS group, and room for more.
 const RECORDS: usize = 64;
 
@@ -233,10 +239,8 @@ impl Mapped {
         let file = memory_file()?;
         file.set_permissions(Permissions::from_mode(0o600)).ok()?;
         file.set_len(size_of::<Page>() as u64).ok()?;
-        // Nobody can take the memory away under us.
-        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
         // SAFETY: the descriptor is open.
-        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } != 0 {
             return None;
         }
         let bytes = NonZeroUsize::new(size_of::<Page>())?;
@@ -334,18 +338,20 @@ pub struct Record {
     pub counts: Counts,
 }
 
-/// Why bytes are no page of counts.
+/// Why a file is no page of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PageError {
-    /// They are fewer or more.
+    /// It has fewer or more bytes.
     Length {
         /// Bytes of a page.
         expected: usize,
         /// Bytes that there are.
         actual: usize,
     },
-    /// They do not begin as a page of this release does.
+    /// It is no memory file, or its size may change.
+    Unsealed,
+    /// It does not begin as a page of this release does.
     Release,
 }
 
@@ -355,12 +361,36 @@ impl fmt::Display for PageError {
             PageError::Length { expected, actual } => {
                 write!(f, "page of counts of {actual} bytes: expected {expected}")
             }
+            PageError::Unsealed => f.write_str("page of counts that is no sealed memory file"),
             PageError::Release => f.write_str("page of counts of another release of fastkex"),
         }
     }
 }
 
 impl core::error::Error for PageError {}
+
+/// Reads a memory file called [`PAGE_NAME`], which may be another user's: no more bytes than a page
+/// has, and only once it is sealed. The names in it may hold any characters, and the counts be any
+/// numbers.
+///
+/// # Errors
+/// It cannot be read; or it is no page of this release, which a [`PageError`] in the error tells.
+pub fn read_page_file(file: &File) -> io::Result<Snapshot> {
+    let not_a_page = |error: PageError| io::Error::new(io::ErrorKind::InvalidData, error);
+    let (expected, actual) = (size_of::<Page>(), file.metadata()?.len());
+    if actual != expected as u64 {
+        let actual = usize::try_from(actual).unwrap_or(usize::MAX);
+        return Err(not_a_page(PageError::Length { expected, actual }));
+    }
+    // SAFETY: the descriptor is open.
+    let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
+    if seals < 0 || seals & SEALS != SEALS {
+        return Err(not_a_page(PageError::Unsealed));
+    }
+    let mut bytes = vec![0; expected];
+    file.read_exact_at(&mut bytes, 0)?;
+    read_page(&bytes).map_err(not_a_page)
+}
 
 /// Reads the contents of a memory file called [`PAGE_NAME`].
 ///
@@ -425,7 +455,7 @@ mod tests {
         for entry in std::fs::read_dir("/proc/self/fd").unwrap() {
             let path = entry.unwrap().path();
             if std::fs::read_link(&path).is_ok_and(|to| to.to_string_lossy().contains(PAGE_NAME)) {
-                pages.push(read_page(&std::fs::read(&path).unwrap()).unwrap());
+                pages.push(read_page_file(&File::open(&path).unwrap()).unwrap());
             }
         }
         assert_eq!(pages.len(), 1);
@@ -444,5 +474,42 @@ mod tests {
         let length = PageError::Length { expected: size_of::<Page>(), actual: 3 };
         assert_eq!(read_page(&[0; 3]), Err(length));
         assert_eq!(read_page(&vec![0; size_of::<Page>()]), Err(PageError::Release));
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        let error = |file: &File| {
+            let error = read_page_file(file).unwrap_err();
+            *error.get_ref().unwrap().downcast_ref::<PageError>().unwrap()
+        };
+        let expected = size_of::<Page>();
+        let file = memory_file().unwrap();
+        file.set_len(600 << 20).unwrap();
+        assert_eq!(error(&file), PageError::Length { expected, actual: 600 << 20 });
+        file.set_len(expected as u64).unwrap();
+        file.write_all_at(&MAGIC, 0).unwrap();
+        assert_eq!(error(&file), PageError::Unsealed);
+        let ordinary = tempfile::tempfile().unwrap();
+        ordinary.set_len(expected as u64).unwrap();
+        assert_eq!(error(&ordinary), PageError::Unsealed);
+        for seals in [libc::F_SEAL_SHRINK, SEALS] {
+            // SAFETY: the descriptor is open.
+            assert_eq!(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) }, 0);
+            if seals != SEALS {
+                assert_eq!(error(&file), PageError::Unsealed);
+            }
+        }
+        // The same file, sealed, is a page; with other bytes it is not.
+        assert_eq!(read_page_file(&file).unwrap().records, []);
+        file.write_all_at(&[0], 0).unwrap();
+        assert_eq!(error(&file), PageError::Release);
+    }
+
+    #[test]
+    fn absurd_counts_are_no_stock() {
+        let mut counts = Counts([u64::MAX; COUNTERS]);
+        assert_eq!(counts.stock(), 0);
+        counts.0[Counter::FromPool.index()] = 0;
+        assert_eq!(counts.stock(), 0);
     }
 }

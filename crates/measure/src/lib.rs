@@ -17,6 +17,7 @@
 //! To compare operations, give them to [`measure_in_turn`]: what disturbs the machine then disturbs all of them.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod format;
 mod machine;

@@ -173,7 +173,7 @@ pub fn serve(plan: &Path) -> Outcome {
         });
     }
     let ready = Ready { openssl: libraries.version().to_string(), ports };
-    println!("{}", serde_json::to_string(&ready).map_err(Failure::new)?);
+    cli::line(serde_json::to_string(&ready).map_err(Failure::new)?)?;
     loop {
         thread::park();
     }

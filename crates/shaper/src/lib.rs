@@ -46,6 +46,7 @@
 //! machine. The link's thread takes about 0.16 ms of processor time a round trip.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod channel;
 mod connection;
@@ -54,7 +55,7 @@ mod flow;
 mod link;
 mod window;
 
-use std::io;
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::thread::{Builder, JoinHandle};
@@ -84,7 +85,7 @@ impl Shaper {
         let engine = Engine::new(link, upstream, listener, stopped)?;
         let thread = Builder::new().name("shaper".into()).spawn(move || {
             if let Err(error) = engine.run() {
-                eprintln!("shaper: {error}");
+                let _ = writeln!(io::stderr(), "shaper: {error}");
             }
         })?;
         Ok(Shaper { link, address, stop: Some(stop), thread: Some(thread) })

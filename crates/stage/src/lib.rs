@@ -2,6 +2,7 @@
 //! comes about. (SIGKILL to the process that has the stage is the exception.)
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod proc;
 pub mod processor;

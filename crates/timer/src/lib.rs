@@ -6,6 +6,7 @@
 //! handshakes: no session is kept.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod client;
 mod connection;

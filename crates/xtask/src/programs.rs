@@ -67,8 +67,9 @@ impl Programs {
         stage.prepare(&mut command);
         command
             .env("FASTKEX_MODULE", &self.module)
-            // Where `fastkex run` keeps its configuration.
-            .env("XDG_RUNTIME_DIR", stage.folder());
+            .env("XDG_RUNTIME_DIR", stage.folder())
+            // Where `fastkex run` keeps its configuration: below /tmp it would not.
+            .env("XDG_STATE_HOME", artifacts::target_folder().join("state"));
         command
     }
 

@@ -2,14 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use clap::ValueEnum;
 use openssl_runtime::Key;
 
 use super::finding::Finding;
+use super::shared_objects::{Needed, Root};
 use super::system::Examined;
+use crate::regular::Held;
 use crate::run::{changes_user, names_ours, unknown_groups};
+
+/// Bytes of a file that are read at most.
+const MOST_BYTES: u64 = 1 << 28;
 
 /// An application that the doctor knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -221,35 +225,47 @@ fn package(application: Application) -> &'static str {
     }
 }
 
-/// Whether the application uses the libssl that was examined, by the loader's own word.
+/// Whether the application uses the libssl that was examined.
 fn examine_libssl(facts: &Facts, root: &Path, examined: &Examined, findings: &mut Vec<Finding>) {
-    let object = root.join(facts.tls_object);
-    let Ok(output) = Command::new("ldd").arg(&object).output() else {
-        findings.push(Finding::note(facts.name, "ldd cannot be run to see which libssl it uses"));
-        return;
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let libssl = text.lines().find_map(|line| {
-        let (name, rest) = line.trim().split_once(" => ")?;
-        name.starts_with("libssl.so").then(|| rest.split(" (").next().unwrap_or(rest).to_owned())
-    });
-    let same = |path: &str| {
-        Path::new(path).canonicalize().ok() == examined.libraries.libssl_path().canonicalize().ok()
+    let ours = examined.libraries.libssl_path();
+    let libssl = Root::new(root)
+        .map_err(|error| format!("{}: {error}", root.display()))
+        .and_then(|root| root.needed(&Path::new("/").join(facts.tls_object), "libssl.so"));
+    let same = |path: &Path| {
+        let is_one_file = path.canonicalize().ok() == ours.canonicalize().ok();
+        let contents = |path: &Path| Held::at(path)?.read(MOST_BYTES);
+        is_one_file || matches!((contents(path), contents(ours)), (Ok(a), Ok(b)) if a == b)
     };
     findings.push(match libssl {
-        Some(path) if same(&path) => Finding::ok(facts.name, format!("uses {path}")),
-        Some(path) => Finding::wrong(
+        Ok(Some(Needed::At(path))) if same(&path) => {
+            Finding::ok(facts.name, format!("uses {}", path.display()))
+        }
+        Ok(Some(Needed::At(path))) => Finding::wrong(
             facts.name,
             format!(
-                "uses {path}, not {}: its configuration and version may differ",
-                examined.libraries.libssl_path().display()
+                "uses {}, not {}: its configuration and version may differ",
+                path.display(),
+                ours.display()
             ),
             "install the distribution's own package of the application",
         ),
-        None => Finding::wrong(
+        Ok(Some(Needed::Missing(name))) => Finding::wrong(
             facts.name,
-            format!("{} does not use OpenSSL's libssl as a shared library", object.display()),
+            format!("needs {name}, which is not there below {}", root.display()),
+            "install OpenSSL's libraries beside the application",
+        ),
+        Ok(None) => Finding::wrong(
+            facts.name,
+            format!(
+                "{} does not use OpenSSL's libssl as a shared library",
+                root.join(facts.tls_object).display()
+            ),
             "install a build of the application that does",
+        ),
+        Err(problem) => Finding::wrong(
+            facts.name,
+            problem,
+            "install a build of the application that uses OpenSSL's libssl as a shared library",
         ),
     });
 }
@@ -257,7 +273,8 @@ fn examine_libssl(facts: &Facts, root: &Path, examined: &Examined, findings: &mu
 /// Whether a property query of the application's own keeps X25519 and Ed25519 of ours from it.
 fn examine_query(facts: &Facts, program: &Path, examined: &Examined, findings: &mut Vec<Finding>) {
     let (Some(query), Some(context)) = (facts.own_query, &examined.context) else { return };
-    let has_it = fs::read(program)
+    let has_it = Held::at(program)
+        .and_then(|program| program.read(MOST_BYTES))
         .is_ok_and(|program| program.windows(query.len()).any(|bytes| bytes == query.as_bytes()));
     if !has_it {
         return;
@@ -438,7 +455,8 @@ fn lines_below(path: &Path) -> Vec<(String, String)> {
     }
     let mut lines = Vec::new();
     for file in files {
-        let Ok(text) = fs::read_to_string(&file) else { continue };
+        let Ok(text) = Held::at(&file).and_then(|file| file.read(MOST_BYTES)) else { continue };
+        let Ok(text) = String::from_utf8(text) else { continue };
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
             if !line.is_empty() && !line.starts_with(['#', ';']) {

@@ -44,9 +44,8 @@ pub(super) fn examine(
 /// The instruction set that the provider takes.
 fn backend(provider: &Provider) -> Backend {
     let configured = value(provider, "backend");
-    let name = std::env::var("FASTKEX_BACKEND").ok().or_else(|| configured.map(str::to_owned));
     // A name that is none keeps the provider from loading.
-    name.and_then(|name| Backend::named(&name).ok()).unwrap_or_else(Backend::best)
+    configured.and_then(|name| Backend::named(name).ok()).unwrap_or_else(Backend::best)
 }
 
 fn value<'a>(provider: &'a Provider, key: &str) -> Option<&'a str> {

@@ -43,12 +43,25 @@ impl fmt::Display for Finding {
             Status::Wrong => "WRONG",
             Status::Note => "note",
         };
-        write!(f, "{status:<6} {}: {}", self.check, self.message)?;
+        write!(f, "{status:<6} {}: {}", self.check, printable(&self.message))?;
         if let Some(fix) = &self.fix {
             for line in fix.lines() {
-                write!(f, "\n           {line}")?;
+                write!(f, "\n           {}", printable(line))?;
             }
         }
         Ok(())
     }
+}
+
+/// Text that holds lines and names of files: what would control the terminal is escaped.
+fn printable(text: &str) -> String {
+    let mut printable = String::new();
+    for character in text.chars() {
+        if character.is_control() {
+            printable.extend(character.escape_default());
+        } else {
+            printable.push(character);
+        }
+    }
+    printable
 }

@@ -1,5 +1,6 @@
 //! What `fastkex leak` says of a comparison.
 
+use cli::Failure;
 use measure::{Align, Table, grouped};
 use serde::Serialize;
 
@@ -94,7 +95,7 @@ impl Row {
 }
 
 /// Says in one line what the controls showed.
-pub(crate) fn print_controls(rows: &[Row]) {
+pub(crate) fn print_controls(rows: &[Row]) -> Result<(), Failure> {
     let said: Vec<_> = rows
         .iter()
         .map(|row| {
@@ -105,7 +106,7 @@ pub(crate) fn print_controls(rows: &[Row]) {
             )
         })
         .collect();
-    println!("Self-check: {}.", said.join(", "));
+    cli::line(format_args!("Self-check: {}.", said.join(", ")))
 }
 
 /// A number of cycles, with a digit after the point if it is small.
@@ -114,7 +115,7 @@ fn cycles(number: f64) -> String {
 }
 
 /// Prints a table, and how to read it.
-pub(crate) fn print(rows: &[Row]) {
+pub(crate) fn print(rows: &[Row]) -> Result<(), Failure> {
     use Align::{Left, Right};
     let mut table = Table::new(&[
         ("algorithm", Left),
@@ -144,9 +145,9 @@ pub(crate) fn print(rows: &[Row]) {
             row.says(),
         ]);
     }
-    println!("\n{table}\n");
+    cli::line(format_args!("\n{table}\n"))?;
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    println!(
+    cli::line(format_args!(
         "{} of {} leak, {} suspicious. A leak is an absolute t of {CLEAR} or more; from {SUSPICIOUS} on it is suspicious: repeat it, with more \
          --seconds.",
         count(Verdict::Leak),
@@ -155,13 +156,14 @@ pub(crate) fn print(rows: &[Row]) {
             1 => "1 is".to_owned(),
             number => format!("{number} are"),
         }
-    );
-    println!(
+    ))?;
+    cli::line(format_args!(
         "The difference, with its standard error, is that of the classes' means where t is largest; visible is the least delay of one class that would have been a \
          leak.\nMachine: {}.",
         measure::machine()
-    );
+    ))?;
     if cfg!(debug_assertions) {
-        println!("Warning: this program is no release build: it may leak where one does not.");
+        cli::line("Warning: this program is no release build: it may leak where one does not.")?;
     }
+    Ok(())
 }

@@ -89,8 +89,8 @@ impl Measure {
             write(path, (json::text(&report)? + "\n").as_bytes())?;
         }
         write(&self.output, figure.svg.as_bytes())?;
-        print_table(&report);
-        println!("Figure: {}", self.output.display());
+        print_table(&report)?;
+        cli::line(format_args!("Figure: {}", self.output.display()))?;
         Ok(true)
     }
 
@@ -168,7 +168,7 @@ fn read(path: &Path) -> Result<Batches, Failure> {
     }
 }
 
-fn print_table(report: &Batches) {
+fn print_table(report: &Batches) -> Result<(), Failure> {
     use Align::{Left, Right};
     let mut table = Table::new(&[
         ("algorithm", Left),
@@ -201,10 +201,10 @@ fn print_table(report: &Batches) {
             measure::percent(per_key.spread),
         ]);
     }
-    println!("{table}\n");
-    println!("Latency is the time of a whole batch: until the first of its keys can be served.");
-    println!("{}", measuring::footer(&report.method, &report.machine));
-    println!("Memory: {}.", report.memory_method);
+    cli::line(format_args!("{table}\n"))?;
+    cli::line("Latency is the time of a whole batch: until the first of its keys can be served.")?;
+    cli::line(measuring::footer(&report.method, &report.machine))?;
+    cli::line(format_args!("Memory: {}.", report.memory_method))?;
     let noisy = report.points.iter().filter(|point| point.per_key.is_noisy()).count();
-    warn_of_noise(noisy, report.points.len());
+    warn_of_noise(noisy, report.points.len())
 }

@@ -213,7 +213,7 @@ fn wait_until(due: Instant) {
 }
 
 /// Prints what was measured.
-pub(super) fn print(rows: &[Row]) {
+pub(super) fn print(rows: &[Row]) -> Result<(), Failure> {
     use Align::{Left, Right};
     let mut table = Table::new(&[
         ("algorithm", Left),
@@ -242,10 +242,10 @@ pub(super) fn print(rows: &[Row]) {
             row.keys.to_string(),
         ]);
     }
-    println!("{table}\n");
+    cli::line(format_args!("{table}\n"))?;
     let backend = rows.first().map_or("none", |row| row.backend);
-    println!(
+    cli::line(format_args!(
         "Time from asking for a key to having it, with two readings of the clock in it, on {backend}. {}",
         measuring::footer("elapsed time of each key", &measure::machine())
-    );
+    ))
 }

@@ -90,7 +90,7 @@ impl Contest {
 
     /// Shows what was found, whole or not, and then says why it is not whole.
     fn publish(&self, found: &Run, gave_up: Option<Failure>) -> Outcome {
-        println!("{}", report::text(found));
+        cli::line(report::text(found))?;
         if let Some(file) = &self.output.json {
             // Without spaces: there is a number for each connection.
             let text = serde_json::to_string(found).map_err(Failure::new)? + "\n";

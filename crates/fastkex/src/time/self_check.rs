@@ -33,7 +33,7 @@ pub(crate) fn with<E: Errand>(trips: &[Trip<E>], plan: &Plan) -> Outcome {
         own_time(trip, plan.warm_up)?;
         let time = own_time(trip, plan.connections)?;
         let part = time.own() / time.all;
-        println!(
+        cli::line(format_args!(
             "{}: {:.1} \u{b5}s a connection, of which libssl and libcrypto {:.1}, the kernel and the server {:.1}, this tool {:.1} ({})",
             trip.contestant.label,
             time.all,
@@ -41,7 +41,7 @@ pub(crate) fn with<E: Errand>(trips: &[Trip<E>], plan: &Plan) -> Outcome {
             time.kernel,
             time.own(),
             measure::percent(part)
-        );
+        ))?;
         is_little &= part < MOST;
     }
     Ok(is_little)
@@ -63,9 +63,9 @@ pub(crate) fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan
     let label = match &null {
         Some(null) => first_group(libraries, null)?,
         None => {
-            eprintln!(
+            cli::note(format_args!(
                 "fastkex: {CHEAPEST} instead of the null key exchange: no {NULL_FILE} beside this tool"
-            );
+            ));
             CHEAPEST.to_owned()
         }
     };

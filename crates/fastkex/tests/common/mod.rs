@@ -2,21 +2,27 @@
 
 #![allow(dead_code)]
 
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// The command, with the module built and an environment that nobody's settings reach into.
 pub(crate) struct Tool {
     pub(crate) folder: TempDir,
+    /// A folder below which nobody else can write, as below a home folder, and unlike in /tmp.
+    pub(crate) home: TempDir,
     module: PathBuf,
 }
 
 impl Tool {
     pub(crate) fn new() -> Tool {
         let folder = tempfile::tempdir().unwrap();
-        Tool { folder, module: artifacts::module().unwrap() }
+        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        make_folder(home.path(), 0o700, None);
+        Tool { folder, home, module: artifacts::module().unwrap() }
     }
 
     /// The tool, or `None` with a line that says so where there is no OpenSSL.
@@ -49,7 +55,9 @@ impl Tool {
             .args(arguments)
             .env("FASTKEX_MODULE", &self.module)
             .env("TMPDIR", self.folder.path())
-            .env_remove("XDG_RUNTIME_DIR")
+            .env("HOME", self.home.path())
+            .env("XDG_RUNTIME_DIR", self.home.path())
+            .env_remove("XDG_STATE_HOME")
             .env_remove("OPENSSL_CONF")
             .env_remove("OPENSSL_MODULES");
         command
@@ -58,6 +66,25 @@ impl Tool {
     pub(crate) fn output(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
+}
+
+/// A user and group without rights, which another user of the machine may be.
+pub(crate) const NOBODY: u32 = 65534;
+
+/// Whether this process may become another user; says that a test was skipped where it may not.
+pub(crate) fn is_root() -> bool {
+    let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
+    if !is_root {
+        artifacts::skipped("no other user can be had (run as root)");
+    }
+    is_root
+}
+
+/// Makes a folder with this mode, of another user's if wanted.
+pub(crate) fn make_folder(path: &Path, mode: u32, owner: Option<u32>) {
+    std::fs::create_dir_all(path).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    std::os::unix::fs::chown(path, owner, owner).unwrap();
 }
 
 pub(crate) fn stdout(output: &Output) -> String {
@@ -75,4 +102,26 @@ pub(crate) fn assert_refused(output: &Output, expected: &str) {
     assert_eq!(out, "", "{expected}");
     assert_eq!(error.lines().count(), 1, "{expected}: {error}");
     assert!(error.starts_with("fastkex: ") && error.contains(expected), "{expected}: {error}");
+}
+
+/// As the timers write it, with numbers that nobody measured.
+pub(crate) fn run() -> Value {
+    let sample = |seconds: f64| {
+        json!({
+            "connections": 2, "failures": 0, "seconds": seconds, "user_seconds": 0.001, "kernel_seconds": 0.001,
+            "server_seconds": null, "microseconds": [700, 800],
+        })
+    };
+    let series = json!({
+        "label": "X25519", "requests": null, "group": "X25519", "group_id": 29, "certificate": "RSA-2048",
+        "traffic": {
+            "messages": [], "handshake_sent": 0, "handshake_received": 0, "sent": 0, "received": 0, "data_sent": 0, "data_received": 0,
+        },
+        "samples": [sample(0.0015), sample(0.0016)], "first_failure": null,
+    });
+    json!({
+        "what": "tls", "target": "localhost:443", "client": "OpenSSL 3.0.22", "scene": null, "machine": measure::machine(),
+        "load": null, "plan": { "samples": 2, "connections": 2, "warm_up": 0, "concurrency": 1 }, "complete": true,
+        "series": [series], "peaks": [],
+    })
 }

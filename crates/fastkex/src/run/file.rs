@@ -1,0 +1,230 @@
+//! The file in which a program that was started by `fastkex run` finds its configuration.
+//!
+//! OpenSSL loads and executes the modules that a configuration names, and children of a program
+//! read it again, hours later perhaps. So the file lies where nobody but this user and root can
+//! put, replace or remove anything, even when the file or its folder has gone. That leaves out
+//! /tmp: what is deleted there may be made anew by anybody.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File, Metadata, Permissions};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Component, Path, PathBuf};
+
+use cli::Failure;
+use nix::unistd::{Uid, User, geteuid};
+use rustix::fs::{Mode, OFlags};
+
+/// The folder of ours in one for all programs.
+const FOLDER: &str = "fastkex";
+/// Where a user's programs keep their state unless told otherwise, below the home folder.
+const STATE: &str = ".local/state";
+/// Where root's programs keep what need not outlive a restart.
+const SYSTEM_RUNTIME: &str = "/run";
+
+/// Only their owner reads and writes files, and enters folders.
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
+/// On a file: cleaners of $XDG_RUNTIME_DIR leave it there (XDG Base Directory Specification).
+const STAYS: u32 = 0o1000;
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+const ALL_OF_OTHERS: u32 = 0o077;
+
+/// Writes `text` to a file named by its contents, which stays for as long as programs may read it.
+/// The same text has the same file.
+///
+/// # Errors
+/// There is no place for it that is safe from others; each one that was tried is named, with the
+/// reason.
+pub(super) fn write(text: &str) -> Result<PathBuf, Failure> {
+    let user = geteuid();
+    let mut reasons = Vec::new();
+    for place in places(user) {
+        match place.folder(user).and_then(|folder| write_in(&folder, text, user)) {
+            Ok(path) => return Ok(path),
+            Err(reason) => reasons.push(format!("{}: {reason}", place.origin)),
+        }
+    }
+    Err(Failure::new(format!(
+        "no place for the configuration where no other user could replace it: {}: \
+         set XDG_STATE_HOME to a folder that only you can write to",
+        reasons.join("; ")
+    )))
+}
+
+/// A folder that may be safe.
+struct Place {
+    /// The variable or file that names it.
+    origin: &'static str,
+    path: Result<PathBuf, String>,
+    /// The part of the path that must be there, and what it must be.
+    base: Base,
+}
+
+enum Base {
+    /// Nothing: all of it may be made.
+    Any,
+    /// A folder.
+    Folder(PathBuf),
+    /// A folder of this user's that nobody else may even enter, and no symbolic link.
+    Private(PathBuf),
+}
+
+/// The places in the order in which they are tried. Folders that the environment names may be
+/// another user's, as under sudo.
+fn places(user: Uid) -> Vec<Place> {
+    let absolute = |path: OsString| {
+        let path = PathBuf::from(path);
+        if path.is_absolute() { Ok(path) } else { Err("not an absolute path".to_owned()) }
+    };
+    let variable = |name: &str| match env::var_os(name) {
+        Some(path) => absolute(path),
+        None => Err("not set".to_owned()),
+    };
+    let of_home = |origin, home: Result<PathBuf, String>| {
+        let home = home.and_then(|home| match home.parent() {
+            Some(_) => Ok(home),
+            None => Err("/ is no home folder".to_owned()),
+        });
+        let base = home.clone().map_or(Base::Any, Base::Folder);
+        Place { origin, path: home.map(|home| home.join(STATE).join(FOLDER)), base }
+    };
+
+    let runtime = variable("XDG_RUNTIME_DIR");
+    let mut places = vec![Place {
+        origin: "XDG_RUNTIME_DIR",
+        path: runtime.clone().map(|runtime| runtime.join(FOLDER)),
+        base: runtime.map_or(Base::Any, Base::Private),
+    }];
+    places.push(Place {
+        origin: "XDG_STATE_HOME",
+        path: variable("XDG_STATE_HOME").map(|state| state.join(FOLDER)),
+        base: Base::Any,
+    });
+    if user.is_root() {
+        places.push(Place {
+            origin: SYSTEM_RUNTIME,
+            path: Ok(Path::new(SYSTEM_RUNTIME).join(FOLDER)),
+            base: Base::Folder(SYSTEM_RUNTIME.into()),
+        });
+    }
+    places.push(of_home("HOME", variable("HOME")));
+    let entry = match User::from_uid(user) {
+        Ok(Some(entry)) => absolute(entry.dir.into()),
+        Ok(None) => Err(format!("no entry for user {user}")),
+        Err(error) => Err(error.to_string()),
+    };
+    places.push(of_home("passwd", entry));
+    places
+}
+
+impl Place {
+    /// The folder, made if it is not there, once nobody else can put another in its place.
+    fn folder(&self, user: Uid) -> Result<PathBuf, String> {
+        let path = self.path.as_ref().map_err(Clone::clone)?;
+        match &self.base {
+            Base::Any => {}
+            Base::Folder(base) => {
+                at(base, base.metadata())?.is_dir().then_some(()).ok_or_else(|| not_a(base))?;
+            }
+            Base::Private(base) => {
+                let data = at(base, base.symlink_metadata())?;
+                if !data.is_dir() {
+                    return Err(not_a(base));
+                }
+                if data.uid() != user.as_raw() || data.mode() & ALL_OF_OTHERS != 0 {
+                    return Err(format!("{} is open to other users", base.display()));
+                }
+            }
+        }
+
+        // Links are followed now and never again: the path that is used has none.
+        let is_there = |path: &&Path| path.symlink_metadata().is_ok();
+        let there = path.ancestors().find(is_there).unwrap_or(path);
+        let mut folder = at(there, there.canonicalize())?;
+        let from_the_root: Vec<_> = folder.ancestors().collect();
+        for folder in from_the_root.into_iter().rev() {
+            check_folder(folder, user)?;
+        }
+        let missing = path.strip_prefix(there).map_err(|error| error.to_string())?;
+        for component in missing.components() {
+            let Component::Normal(name) = component else { return Err(not_a(path)) };
+            folder.push(name);
+            match DirBuilder::new().mode(FOLDER_MODE).create(&folder) {
+                // By another run of ours.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => at(&folder, made)?,
+            }
+            check_folder(&folder, user)?;
+        }
+        let owner = at(&folder, folder.symlink_metadata())?.uid();
+        if owner != user.as_raw() {
+            return Err(format!("{} belongs to user {owner}", folder.display()));
+        }
+        Ok(folder)
+    }
+}
+
+/// Whether only `user` and root can change what is in a folder. A sticky bit is not enough: it
+/// guards what is there, not a name that has become free.
+fn check_folder(folder: &Path, user: Uid) -> Result<(), String> {
+    let data = at(folder, folder.symlink_metadata())?;
+    let shown = folder.display();
+    if !data.is_dir() {
+        return Err(not_a(folder));
+    }
+    if data.uid() != user.as_raw() && !Uid::from_raw(data.uid()).is_root() {
+        return Err(format!("{shown} belongs to user {}", data.uid()));
+    }
+    if data.mode() & WRITABLE_BY_OTHERS != 0 {
+        return Err(format!("other users can write to {shown}"));
+    }
+    Ok(())
+}
+
+fn write_in(folder: &Path, text: &str, user: Uid) -> Result<PathBuf, String> {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let path = folder.join(format!("{:016x}.cnf", hasher.finish()));
+    if holds(&path, text, user) {
+        return Ok(path);
+    }
+    // Made new under a name of its own, and renamed when it is complete; removed if that fails.
+    let new =
+        tempfile::Builder::new().permissions(Permissions::from_mode(FILE_MODE)).tempfile_in(folder);
+    let mut new = at(folder, new)?;
+    at(&path, new.write_all(text.as_bytes()))?;
+    let stays = Permissions::from_mode(FILE_MODE | STAYS);
+    at(&path, new.as_file().set_permissions(stays))?;
+    at(&path, new.persist(&path))?;
+    Ok(path)
+}
+
+/// Whether there is such a file of this user's already, with these contents.
+fn holds(path: &Path, text: &str, user: Uid) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()).map(File::from) else {
+        return false;
+    };
+    let is_ours = |data: Metadata| {
+        data.is_file()
+            && data.uid() == user.as_raw()
+            && data.mode() & ALL_OF_OTHERS == 0
+            && data.len() == text.len() as u64
+    };
+    let mut bytes = Vec::with_capacity(text.len());
+    file.metadata().is_ok_and(is_ours)
+        && file.take(text.len() as u64).read_to_end(&mut bytes).is_ok()
+        && bytes == text.as_bytes()
+}
+
+/// Says what an error is about.
+fn at<T, E: std::fmt::Display>(path: &Path, result: Result<T, E>) -> Result<T, String> {
+    result.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn not_a(path: &Path) -> String {
+    format!("{} is not a folder", path.display())
+}
