@@ -5,7 +5,7 @@
 
 use secret::Secret;
 use zerocopy::FromZeros;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Bytes of an encoded element.
 pub(crate) const BYTES: usize = 32;
@@ -94,7 +94,19 @@ impl Fe {
         bytes
     }
 
+    /// [`Fe::to_bytes`] of a secret, written where it belongs: what is returned may leave copies on the stack.
+    pub(crate) fn write(self, to: &mut [u8; BYTES]) {
+        let limbs = Zeroizing::new(self.frozen());
+        let [f0, f1, f2, f3, f4] = *limbs;
+        let (words, _) = to.as_chunks_mut::<8>();
+        words[0] = (f0 | f1 << 51).to_le_bytes();
+        words[1] = (f1 >> 13 | f2 << 38).to_le_bytes();
+        words[2] = (f2 >> 26 | f3 << 25).to_le_bytes();
+        words[3] = (f3 >> 39 | f4 << 12).to_le_bytes();
+    }
+
     /// The limbs of the representative below p.
+    #[inline(always)]
     const fn frozen(self) -> [u64; LIMBS] {
         let mut f = self.carried().carried().0;
         // Now below 2p: the quotient by p is the carry out of f + 19.

@@ -169,7 +169,7 @@ fn multiply_all(
     invert_all(&mut divisors);
     let result = |(point, inverse): (&Projective, &Fe)| {
         let mut secret = SharedSecret(Secret::zeroed());
-        *secret.0 = point.x.mul(*inverse).to_bytes();
+        point.x.mul(*inverse).write(&mut secret.0);
         secret
     };
     points.iter().zip(&*divisors).map(result).collect()
