@@ -14,64 +14,64 @@ FULL :=
 all: module
 
 module:
-	@tools/prerequisites build
+	@scripts/prerequisites build
 	$(CARGO) build --release --package fastkex --package openssl-provider --package sntrup-capi
 	@cp -f $(OUT)/libfastkex_provider.so $(OUT)/fastkex.so.new && mv -f $(OUT)/fastkex.so.new $(OUT)/fastkex.so
 
 demo:
-	@tools/prerequisites demo
+	@scripts/prerequisites demo
 	@$(CARGO) run --quiet --release --package xtask -- demo
 
 demo-browser:
-	@tools/prerequisites browser
+	@scripts/prerequisites browser
 	@$(CARGO) run --quiet --release --package xtask -- demo-browser
 
-# OpenSSL 1.1.1 as in the paper: legacy/README.md. FULL=1 for the paper's size: hours.
+# OpenSSL 1.1.1 as in the paper: lab/legacy/README.md. FULL=1 for the paper's size: hours.
 demo-1.1.1:
-	@tools/demo-1.1.1 $(if $(FULL),--full)
+	@scripts/demo-1.1.1 $(if $(FULL),--full)
 
 # Patched OpenSSL 1.1.1 and engntru.so.
 legacy:
-	@legacy/openssl-1.1.1/build
+	@lab/legacy/openssl-1.1.1/build
 	$(CARGO) build --release --package openssl-engine
 	@cp -f $(OUT)/libengntru.so $(OUT)/engntru.so.new && mv -f $(OUT)/engntru.so.new $(OUT)/engntru.so
 
 soak:
-	@tools/prerequisites demo
+	@scripts/prerequisites demo
 	@$(CARGO) run --quiet --release --package xtask -- soak --count $(COUNT)
 
 test:
-	@tools/prerequisites test
-	@tools/test
+	@scripts/prerequisites test
+	@scripts/test
 
 # Stock applications with the lines of docs/applications.md; all of them are installed. GNOME Web, which wants a display and a bus, by its
 # demonstration.
 test-applications:
-	@tools/prerequisites applications
-	@tools/prerequisites browser
+	@scripts/prerequisites applications
+	@scripts/prerequisites browser
 	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex --test applications
 	@$(CARGO) run --quiet --release --package xtask -- demo-browser
 
 test-matrix:
-	@tools/test-matrix
+	@scripts/test-matrix
 
 bench:
-	@tools/prerequisites bench
-	@tools/bench
+	@scripts/prerequisites bench
+	@scripts/bench
 
 ceiling:
-	@tools/ceiling
+	@scripts/ceiling
 
 # FULL=1 for the papers' sizes: hours.
 reproduce:
-	@tools/reproduce $(if $(FULL),--full)
+	@scripts/reproduce $(if $(FULL),--full)
 
 races:
-	@tools/races
+	@scripts/races
 
 fuzz:
-	@tools/prerequisites test
-	@tools/fuzz 60
+	@scripts/prerequisites test
+	@scripts/fuzz 60
 
 install: module
 	install -D -m 755 $(OUT)/fastkex $(DESTDIR)$(PREFIX)/bin/fastkex
@@ -79,9 +79,9 @@ install: module
 	install -D -m 755 $(OUT)/libsntrup.so $(DESTDIR)$(PREFIX)/lib/libsntrup.so.0
 	ln -sf libsntrup.so.0 $(DESTDIR)$(PREFIX)/lib/libsntrup.so
 	install -D -m 644 $(OUT)/libsntrup.a $(DESTDIR)$(PREFIX)/lib/libsntrup.a
-	install -D -m 644 crates/sntrup-capi/include/sntrup.h $(DESTDIR)$(PREFIX)/include/sntrup.h
+	install -D -m 644 crypto/sntrup-capi/include/sntrup.h $(DESTDIR)$(PREFIX)/include/sntrup.h
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	sed 's|@prefix@|$(PREFIX)|; s|@version@|$(VERSION)|' crates/sntrup-capi/sntrup.pc.in \
+	sed 's|@prefix@|$(PREFIX)|; s|@version@|$(VERSION)|' crypto/sntrup-capi/sntrup.pc.in \
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/sntrup.pc
 
 uninstall:
@@ -92,4 +92,4 @@ uninstall:
 
 clean:
 	$(CARGO) clean
-	rm -rf bench/target fuzz/target matrix/target
+	rm -rf checks/bench/target checks/fuzz/target checks/matrix/target

@@ -1,0 +1,111 @@
+//! Builds what tests and demonstrations load at run time: shared objects that cargo does not build for a test by itself.
+
+#![forbid(unsafe_code)]
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+/// The project's root folder.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}
+
+/// Cargo's target folder.
+pub fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into)
+}
+
+/// The folder that holds release builds.
+pub fn release_folder() -> PathBuf {
+    target_folder().join("release")
+}
+
+/// Builds `package` for release and returns the path of its artifact called `file`.
+///
+/// # Errors
+/// Cargo cannot be run or fails, or makes no such file; cargo's own messages go to standard error.
+pub fn build(package: &str, file: &str) -> io::Result<PathBuf> {
+    build_with(package, &[], file)
+}
+
+/// [`build`] with some of the package's features.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_with(package: &str, features: &[&str], file: &str) -> io::Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .args(["build", "--quiet", "--release", "--package", package])
+        .args(["--features", &features.join(",")])
+        .current_dir(root())
+        .stdin(Stdio::null())
+        .status()?;
+    let path = release_folder().join(file);
+    if !status.success() {
+        return Err(io::Error::other(format!("cargo build of {package} failed")));
+    }
+    if !path.exists() {
+        return Err(io::Error::other(format!("{} was not built", path.display())));
+    }
+    Ok(path)
+}
+
+/// Builds the OpenSSL module and returns its path.
+///
+/// # Errors
+/// As [`build`], or the file cannot be copied to its own name.
+pub fn module() -> io::Result<PathBuf> {
+    renamed(build("openssl-provider", "libfastkex_provider.so")?, "fastkex.so")
+}
+
+/// Builds the ENGINE for OpenSSL 1.1.1 and returns its path.
+///
+/// # Errors
+/// As [`module`].
+pub fn engine() -> io::Result<PathBuf> {
+    renamed(build("openssl-engine", "libengntru.so")?, "engntru.so")
+}
+
+/// What was built, under its own name.
+fn renamed(built: PathBuf, name: &str) -> io::Result<PathBuf> {
+    let module = built.with_file_name(name);
+    // Beside, then renamed: another process may be loading the old one. Its name is this process's, so that threads do so one by one.
+    static COPY: Mutex<()> = Mutex::new(());
+    let _one = COPY.lock();
+    let fresh = |path: &Path| path.metadata().and_then(|data| data.modified());
+    if fresh(&module).ok() < fresh(&built).ok() {
+        let beside = module.with_extension(format!("so.{}", std::process::id()));
+        std::fs::copy(&built, &beside)?;
+        std::fs::rename(&beside, &module)?;
+    }
+    Ok(module)
+}
+
+/// Where `lab/legacy/openssl-1.1.1/build` has installed OpenSSL 1.1.1, patched or as it is; `None` before it has.
+pub fn legacy_openssl(patched: bool) -> Option<PathBuf> {
+    legacy(if patched { "openssl-1.1.1w" } else { "openssl-1.1.1w-stock" })
+}
+
+/// Where `lab/legacy/openssl-1.1.1/build --reference` has installed it with a reference implementation of sntrup761, too.
+pub fn legacy_reference() -> Option<PathBuf> {
+    legacy("openssl-1.1.1w-reference")
+}
+
+fn legacy(name: &str) -> Option<PathBuf> {
+    let prefix = target_folder().join("legacy").join(name);
+    // Written when all else is there.
+    prefix.join("recipe").exists().then_some(prefix)
+}
+
+/// Says in one line that a test was skipped, and why: past the test harness, which keeps printed lines to itself.
+pub fn skipped(why: &str) {
+    say(&format!("skipped: {why}"));
+}
+
+/// Prints a line of a test past the test harness.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}

@@ -1,0 +1,293 @@
+//! Holds the folder layout against `docs/architecture.md`: which crate may use which, and where unsafe code may be.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Each crate's level: it may only use crates of lower levels.
+const LEVELS: [(&str, u8); 28] = [
+    ("artifacts", 0),
+    ("cli", 1),
+    ("constant-time", 5),
+    ("curve25519", 2),
+    ("fork", 0),
+    ("lanes", 1),
+    ("openssl-abi", 1),
+    ("openssl-conf", 1),
+    ("openssl-engine", 5),
+    ("openssl-runtime", 1),
+    ("random", 2),
+    ("reference", 1),
+    ("measure", 2),
+    ("scenery", 3),
+    ("secret", 1),
+    ("shaper", 1),
+    ("sntrup", 2),
+    ("stage", 2),
+    ("timer", 4),
+    ("figures", 5),
+    ("kex", 3),
+    ("keypool", 4),
+    ("openssl-null", 4),
+    ("sntrup-capi", 4),
+    ("openssl-provider", 5),
+    ("fastkex", 6),
+    ("warmup", 2),
+    ("xtask", 6),
+];
+
+/// Crates that may hold unsafe code: SIMD, memory that the kernel treats differently or processes share, and the boundary to C.
+fn is_fenced(name: &str) -> bool {
+    ["lanes", "fork", "keypool", "secret", "sntrup-capi"].contains(&name)
+        || name.starts_with("openssl-")
+}
+
+fn packages(manifest: &Path) -> Vec<Value> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"])
+        .arg(manifest)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+fn all_packages() -> Vec<Value> {
+    let root = artifacts::root();
+    ["Cargo.toml", "checks/bench/Cargo.toml", "checks/fuzz/Cargo.toml", "checks/matrix/Cargo.toml"]
+        .into_iter()
+        .map(|manifest| root.join(manifest))
+        .filter(|manifest| manifest.exists())
+        .flat_map(|manifest| packages(&manifest))
+        .collect()
+}
+
+fn name(package: &Value) -> &str {
+    package["name"].as_str().unwrap()
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn dependencies_point_downwards() {
+    let level =
+        |name: &str| LEVELS.iter().find(|(other, _)| *other == name).map(|(_, level)| *level);
+    let packages = packages(&artifacts::root().join("Cargo.toml"));
+    assert_eq!(packages.len(), LEVELS.len(), "a crate is missing from the table, or has gone");
+    for package in packages {
+        let name = name(&package);
+        let own = level(name).unwrap_or_else(|| panic!("{name} has no level"));
+        for dependency in package["dependencies"].as_array().unwrap() {
+            // Only crates of the workspace have a path.
+            if dependency["path"].is_null() {
+                continue;
+            }
+            let other = dependency["name"].as_str().unwrap();
+            let theirs = level(other).unwrap_or_else(|| panic!("{other} has no level"));
+            assert!(theirs < own, "{name} (level {own}) must not use {other} (level {theirs})");
+        }
+    }
+}
+
+/// The lines of code of a package, without comments, each with its place.
+fn lines_of_code(package: &Value) -> Vec<(String, String)> {
+    let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+    let mut files = Vec::new();
+    sources(folder, &mut files);
+    assert!(!files.is_empty());
+    let mut lines = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default().to_owned();
+            lines.push((format!("{}:{}", file.display(), number + 1), code));
+        }
+    }
+    lines
+}
+
+#[test]
+fn unsafe_code_stays_inside_its_fence() {
+    for package in all_packages().iter().filter(|package| !is_fenced(name(package))) {
+        for target in package["targets"].as_array().unwrap() {
+            let kinds = target["kind"].as_array().unwrap();
+            if kinds.iter().any(|kind| kind == "lib" || kind == "bin") {
+                let root = target["src_path"].as_str().unwrap();
+                let text = fs::read_to_string(root).unwrap();
+                let forbids = text.contains("#![forbid(unsafe_code)]");
+                assert!(forbids, "{root} does not forbid unsafe code");
+            }
+        }
+        for (place, code) in lines_of_code(package) {
+            let mut words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let holds = words.any(|word| word == "unsafe") && !code.contains('"');
+            assert!(!holds, "{place}: unsafe code outside of the fence: {code}");
+        }
+    }
+}
+
+/// Crates whose values are secret.
+const WITH_SECRETS: [&str; 9] = [
+    "curve25519",
+    "kex",
+    "keypool",
+    "openssl-engine",
+    "openssl-provider",
+    "random",
+    "secret",
+    "sntrup",
+    "sntrup-capi",
+];
+
+/// What a `Vec` may hold there: public values, and owners of secrets, which hold no more than a pointer to them.
+const IN_VECTORS: [&str; 30] = [
+    "&'static str",
+    "&str",
+    "&[u8]",
+    "Algorithm",
+    "Arc<dyn Member>",
+    "CString",
+    "Dispatch",
+    "ErrorString",
+    "KeyPair",
+    "KeyPair<K>",
+    "KeyPair<P>",
+    "KeyPair<Self>",
+    "OfGroup",
+    "PreparedEncapsulation<P>",
+    "PreparedEncapsulation<Self>",
+    "PublicKey",
+    "Record",
+    "Result<SharedSecret, Error>",
+    "Secret",
+    "SecretKey",
+    "Self",
+    "Self::Item",
+    "Self::PreparedEncapsulation",
+    "Self::Secret",
+    "SharedSecret",
+    "SigningKey",
+    "VerifyingKey",
+    "Weak<dyn Member>",
+    "X::Secret",
+    "u16",
+];
+
+/// The product's part of a file: without its tests.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap_or_default()
+}
+
+/// A `Vec` of inline secrets copies them as it grows and as it is taken apart, and its freed memory keeps them.
+#[test]
+fn no_vector_holds_inline_secrets() {
+    let mut wrong = Vec::new();
+    for package in all_packages().iter().filter(|package| WITH_SECRETS.contains(&name(package))) {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        let mut files = Vec::new();
+        sources(&folder.join("src"), &mut files);
+        for file in files {
+            let place = file.display().to_string();
+            if ["/proof/", "tests.rs", "/every_set.rs"].iter().any(|part| place.contains(part)) {
+                continue;
+            }
+            let text = fs::read_to_string(&file).unwrap();
+            let lines: Vec<_> = without_tests(&text).lines().collect();
+            for (number, line) in lines.iter().enumerate() {
+                let code = line.split("//").next().unwrap_or_default();
+                let holds = vectors(code).into_iter().find(|held| !IN_VECTORS.contains(&&held[..]));
+                // A comment on the line or the next may say of bytes that, and why, they are public.
+                let next = lines.get(number + 1).copied().unwrap_or_default();
+                let is_public = [line, next].iter().any(|line| line.contains("// Public:"));
+                if let Some(held) = holds
+                    && !is_public
+                {
+                    wrong.push(format!("{place}:{}: {held}: {}", number + 1, code.trim()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "vectors that may hold inline secrets:\n{}", wrong.join("\n"));
+}
+
+/// The types that a line's vectors hold, as far as the line says; else why that is not known.
+fn vectors(code: &str) -> Vec<String> {
+    let mut held = Vec::new();
+    for (at, _) in code.match_indices("Vec") {
+        let of_a_word = |c: char| c.is_alphanumeric() || c == '_';
+        let rest = &code[at + "Vec".len()..];
+        if code[..at].ends_with(of_a_word) || rest.starts_with(of_a_word) {
+            continue;
+        }
+        let rest = rest.strip_prefix("::").unwrap_or(rest);
+        let Some(inside) = rest.strip_prefix('<') else {
+            held.push("a vector of an unnamed type".to_owned());
+            continue;
+        };
+        let mut depth = 1;
+        let end = inside.char_indices().find(|&(_, c)| {
+            depth += i32::from(c == '<') - i32::from(c == '>');
+            depth == 0
+        });
+        held.push(inside[..end.map_or(inside.len(), |(at, _)| at)].to_owned());
+    }
+    for call in ["vec![", ".to_vec()", ".concat()", "Zeroizing<Box<["] {
+        if code.contains(call) {
+            held.push(format!("`{call}`"));
+        }
+    }
+    held
+}
+
+#[test]
+fn vectors_are_found() {
+    assert_eq!(vectors("let a: Vec<Fe> = b.collect();"), ["Fe"]);
+    assert_eq!(vectors("-> Result<Vec<KeyPair<P>>, Error> {"), ["KeyPair<P>"]);
+    assert_eq!(vectors("Vec::<Point>::with_capacity(2)"), ["Point"]);
+    assert_eq!(vectors("let mut a = Vec::with_capacity(2);"), ["a vector of an unnamed type"]);
+    assert_eq!(vectors("Zeroizing::new(vec![0; 32])"), ["`vec![`"]);
+    assert_eq!(vectors("a.to_vec()"), ["`.to_vec()`"]);
+    assert!(vectors("let a = MyVec::new(b, Vector::new());").is_empty());
+}
+
+#[test]
+fn intrinsics_stay_in_lanes() {
+    let intrinsics = ["core::arch", "std::arch"];
+    for package in all_packages().iter().filter(|package| name(package) != "lanes") {
+        for (place, code) in lines_of_code(package) {
+            let holds = intrinsics.iter().any(|path| code.contains(path)) && !code.contains('"');
+            assert!(!holds, "{place}: intrinsics outside of lanes: {code}");
+        }
+    }
+}
+
+#[test]
+fn every_dependency_is_explained() {
+    let text = fs::read_to_string(artifacts::root().join("docs/dependencies.md")).unwrap();
+    for package in all_packages() {
+        for dependency in package["dependencies"].as_array().unwrap() {
+            if !dependency["path"].is_null() {
+                continue;
+            }
+            let other = dependency["name"].as_str().unwrap();
+            assert!(
+                text.contains(&format!("| {other} |")),
+                "docs/dependencies.md has no line for {other}, which {} uses",
+                name(&package)
+            );
+        }
+    }
+}

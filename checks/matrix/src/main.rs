@@ -1,0 +1,69 @@
+//! What `scripts/test-matrix`, `scripts/ceiling` and `lab/legacy/openssl-1.1.1` need of Rust: `matrix build FOLDER [VERSION]...` builds the
+//! releases of OpenSSL below the folder, each once, and prints their versions and prefixes, or only those whose versions begin so;
+//! `matrix legacy FOLDER [stock|reference]` does so with OpenSSL 1.1.1, patched unless told otherwise; `matrix groups` prints the names
+//! and code points of our TLS groups.
+
+#![forbid(unsafe_code)]
+
+mod release;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use release::{Legacy, Release};
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments[..] {
+        ["build", folder, ref versions @ ..] => build(Path::new(folder), versions),
+        ["legacy", folder] => legacy(Path::new(folder), Legacy::Patched),
+        ["legacy", folder, "stock"] => legacy(Path::new(folder), Legacy::Stock),
+        ["legacy", folder, "reference"] => legacy(Path::new(folder), Legacy::Reference),
+        ["groups"] => {
+            kex::TLS_GROUPS
+                .iter()
+                .for_each(|group| println!("{} {:04x}", group.name, group.code_point));
+            Ok(())
+        }
+        _ => Err("usage: matrix build FOLDER [VERSION]... | matrix legacy FOLDER [stock|reference] | matrix groups".into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("matrix: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn build(folder: &Path, versions: &[&str]) -> Result<(), String> {
+    let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
+    let releases = [
+        Release::new(openssl_3_5::version(), openssl_3_5::source_dir()),
+        Release::new(openssl_4_0::version(), openssl_4_0::source_dir()),
+    ];
+    let begins = |release: &Release, version: &str| release.version().starts_with(version);
+    if let Some(unknown) =
+        versions.iter().find(|version| !releases.iter().any(|release| begins(release, version)))
+    {
+        let known: Vec<_> = releases.iter().map(Release::version).collect();
+        return Err(format!("no release {unknown}: expected one of {}", known.join(", ")));
+    }
+    let is_wanted = |release: &&Release| {
+        versions.is_empty() || versions.iter().any(|version| begins(release, version))
+    };
+    releases.iter().filter(is_wanted).try_for_each(|release| install(release, &folder))
+}
+
+fn legacy(folder: &Path, kind: Legacy) -> Result<(), String> {
+    let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
+    let source = openssl_1_1_1::source_dir();
+    install(&Release::legacy(openssl_1_1_1::version(), source, kind), &folder)
+}
+
+fn install(release: &Release, folder: &Path) -> Result<(), String> {
+    let prefix = release.build(folder).map_err(|error| format!("{release}: {error}"))?;
+    println!("{} {}", release.version(), prefix.display());
+    Ok(())
+}
