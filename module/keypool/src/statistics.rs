@@ -387,7 +387,7 @@ pub fn read_page_file(file: &File) -> io::Result<Snapshot> {
     if seals < 0 || seals & SEALS != SEALS {
         return Err(not_a_page(PageError::Unsealed));
     }
-    let mut bytes = vec![0; expected];
+    let mut bytes = vec![0; expected]; // Public: counts.
     file.read_exact_at(&mut bytes, 0)?;
     read_page(&bytes).map_err(not_a_page)
 }
