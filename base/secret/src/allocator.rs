@@ -21,8 +21,8 @@ const CLASSES: usize = (LARGEST_SLOT_BYTES / SMALLEST_SLOT_BYTES).ilog2() as usi
 const CLASS_BYTES: usize = 2 << 20;
 /// A multiple of what systems call a page.
 const PAGE_BYTES: usize = 4096;
-/// Slots are locked by this many at a time: whole pages in every class.
-const LOCKED_TOGETHER: usize = 64;
+/// Bytes that are locked at a time: whole pages of any size that Linux has, and not much of what a process may lock.
+const LOCKED_TOGETHER_BYTES: usize = 64 * 1024;
 
 thread_local! {
     /// Where the thread's new secrets go.
@@ -199,13 +199,12 @@ impl Class {
         Some(self.arena.slot(slot).cast())
     }
 
-    /// Locks all slots up to one that is about to be used.
+    /// Locks all slots up to the one that is about to be used.
     #[cold]
     fn lock(&self, slot: usize, process: u64) {
-        let slots = (slot + 1)
-            .max(self.locked.load(Ordering::Relaxed))
-            .next_multiple_of(LOCKED_TOGETHER)
-            .min(CLASS_BYTES / self.slot_bytes);
+        let slots = (slot + 1).max(self.locked.load(Ordering::Relaxed));
+        let bytes = (slots * self.slot_bytes).next_multiple_of(LOCKED_TOGETHER_BYTES);
+        let slots = bytes / self.slot_bytes;
         self.arena.lock(slots);
         self.locked.fetch_max(slots, Ordering::Relaxed);
         self.locked_by.store(process, Ordering::Relaxed);

@@ -263,6 +263,26 @@ fn vectors_are_found() {
     assert!(vectors("let a = MyVec::new(b, Vector::new());").is_empty());
 }
 
+/// A configured backend governs every operation: crates between the configuration and the kernels choose none.
+#[test]
+fn backends_are_passed_on() {
+    let chosen = ["Backend::best()", "PublicKey::from_bytes(", "SecretKey::from_bytes(bytes)?"];
+    let places = ["kex", "keypool", "openssl-provider"];
+    for package in all_packages().iter().filter(|package| places.contains(&name(package))) {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        let mut files = Vec::new();
+        sources(&folder.join("src"), &mut files);
+        // The configuration's default, and the module's self-check, which compares all backends.
+        files.retain(|file| !file.ends_with("config.rs"));
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let code = without_tests(&text);
+            let found = chosen.iter().find(|call| code.contains(**call));
+            assert!(found.is_none(), "{}: {found:?} chooses a backend", file.display());
+        }
+    }
+}
+
 #[test]
 fn intrinsics_stay_in_lanes() {
     let intrinsics = ["core::arch", "std::arch"];
