@@ -1,9 +1,10 @@
-# fastkex. The two commands of a newcomer: make demo, make test.
+# fastkex. Begin with these two: make demo (five minutes on a fresh machine), make test (twenty to
+# thirty minutes). CONTRIBUTING.md has the others.
 
 CARGO ?= cargo
 PREFIX ?= /usr/local
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-# Handshakes of `make soak`: some hours.
+# Handshakes of `make soak`. Ten million take some hours.
 COUNT ?= 10000000
 OUT := $(or $(CARGO_TARGET_DIR),target)/release
 
@@ -26,7 +27,7 @@ demo-browser:
 	@scripts/prerequisites browser
 	@$(CARGO) run --quiet --release --package xtask -- demo-browser
 
-# OpenSSL 1.1.1 as in the paper: lab/legacy/README.md. FULL=1 for the paper's size: hours.
+# OpenSSL 1.1.1 as in the paper: lab/legacy/README.md. FULL=1: the paper's size, takes hours.
 demo-1.1.1:
 	@scripts/demo-1.1.1 $(if $(FULL),--full)
 
@@ -44,8 +45,8 @@ test:
 	@scripts/prerequisites test
 	@scripts/test
 
-# Stock applications with the lines of docs/applications.md; all of them are installed. GNOME Web, which wants a display and a bus, by its
-# demonstration.
+# Installs the applications of docs/applications.md and tries each line. GNOME Web needs a display
+# and a bus, so its demonstration does that.
 test-applications:
 	@scripts/prerequisites applications
 	@scripts/prerequisites browser
@@ -62,7 +63,8 @@ bench:
 ceiling:
 	@scripts/ceiling
 
-# FULL=1 for the papers' sizes: hours.
+# The papers' measurements, to docs/results/reproduction, which git ignores. FULL=1: the papers'
+# sizes, takes hours.
 reproduce:
 	@scripts/reproduce $(if $(FULL),--full)
 
