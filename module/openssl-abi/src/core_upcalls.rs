@@ -82,11 +82,6 @@ impl Core {
         Some(unsafe { CStr::from_ptr(value) }.to_string_lossy().into_owned())
     }
 
-    /// An address inside the libcrypto that loaded the provider.
-    pub fn address(&self) -> *const c_void {
-        self.get_params.map_or(ptr::null(), |f| f as *const c_void)
-    }
-
     /// The stream `bio`.
     ///
     /// # Safety

@@ -13,7 +13,6 @@ mod curves;
 mod decoder;
 mod encoder;
 mod formats;
-mod host;
 mod kem;
 mod key;
 mod keymgmt;
@@ -21,6 +20,7 @@ mod memory;
 mod pools;
 mod provider;
 mod reason;
+mod release;
 mod tls;
 
 use provider::Provider;

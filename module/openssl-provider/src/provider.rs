@@ -18,7 +18,8 @@ use crate::encoder::Encoder;
 use crate::kem::KeyEncapsulation;
 use crate::keymgmt::KeyManagement;
 use crate::pools::GroupPools;
-use crate::{host, reason, tls};
+use crate::release::Release;
+use crate::{reason, tls};
 
 const NAME: &CStr = c"fastkex";
 const VERSION: &CStr =
@@ -149,7 +150,7 @@ impl Provider {
         if offers.ed25519 {
             let key_management = curves::KeyManagement::<Ed25519>::DISPATCH;
             provider.key_management.add_scheme::<Ed25519>(key_management);
-            let signature = Signature::dispatch(host::release(&core));
+            let signature = Signature::dispatch(Release::of(&core));
             provider.signature.add_scheme::<Ed25519>(signature);
         }
         let Provider { key_management, key_encapsulation, encoders, decoders, .. } = provider;

@@ -5,10 +5,9 @@ use std::ffi::CString;
 
 use kex::TLS_GROUPS;
 use openssl_abi::{Callback, Core, GroupKind, TlsGroup};
-use openssl_conf::Release;
 
-use crate::host;
 use crate::provider::Provider;
+use crate::release::Release;
 
 const X25519_CODE_POINT: u16 = 0x001d;
 const X25519_SECURITY_BITS: u32 = 128;
@@ -18,7 +17,7 @@ const ANY_PROVIDERS: Release = Release::new(3, 5);
 /// Whether libssl leaves out groups whose algorithm it gets from another provider than the one that announces them. Where ours serves
 /// X25519, the default provider's group is left out then, and ours must take its place.
 pub(crate) fn groups_are_of_their_provider(core: &Core) -> bool {
-    host::release(core).is_some_and(|release| release < ANY_PROVIDERS)
+    Release::of(core).is_some_and(|release| release < ANY_PROVIDERS)
 }
 
 /// Calls `callback` for each group, and says whether it took all.

@@ -193,17 +193,22 @@ fn a_bad_configuration_is_refused_by_name() {
             "code_points.sntrup653 = 0xFEE1",
             "code_points.sntrup653 and code_points.sntrup761 are both 0xfee1",
         ),
-        ("code_points.X448 = 0xFE10", "unknown key 'code_points.X448' at "),
-        ("frobnicate = 1", "unknown key 'frobnicate' at "),
-        ("more = more_section\n[more_section]\ninner = 1", "unknown key 'more.inner' at "),
     ] {
         scene.configure(line);
         let output = scene.output(&["list", "-providers", "-provider", "fastkex"]);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{line}");
         assert!(errors.contains(expected), "{line}: {errors}");
-        let place = format!("{}:", scene.path("openssl.cnf").display());
-        assert!(!expected.contains(" at ") || errors.contains(&place), "{line}: {errors}");
+    }
+    // Keys that the module does not know are left to `fastkex doctor`.
+    for line in [
+        "code_points.X448 = 0xFE10",
+        "frobnicate = 1",
+        "more = more_section\n[more_section]\ninner = 1",
+    ] {
+        scene.configure(line);
+        let listed = scene.text(&["list", "-providers", "-provider", "fastkex"]);
+        assert!(listed.contains("name: fastkex"), "{line}: {listed}");
     }
     scene.configure("backend = portable\ncode_points.sntrup761 = 0x0233");
     let listed = scene.text(&["list", "-providers", "-provider", "fastkex"]);

@@ -10,12 +10,12 @@ use curve25519::ed25519::{
 };
 use openssl_abi::functions::signature as function;
 use openssl_abi::{Dispatch, Param, ParamType, Params, guard, names};
-use openssl_conf::Release;
 
 use crate::curves::Ed25519;
 use crate::curves::key::{Key, Material};
 use crate::provider::Provider;
 use crate::reason;
+use crate::release::Release;
 
 /// The functions.
 pub(crate) struct Signature;
