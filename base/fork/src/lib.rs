@@ -4,18 +4,18 @@
 //! generators. A process's number does not tell, since numbers come again, and `pthread_atfork` does not hear of a bare `clone`.
 //! A page marked `MADV_WIPEONFORK` is zero in the child, however that was made.
 //!
-//! On that stand [`PerProcess`], for what each process must have of its own, and [`Companion`], a thread that each process has of its own.
+//! On that stand [`PerProcess`], for what each process must have of its own, and [`WorkerThread`], a thread that each process has of its own.
 //! [`Latest`] is a value that threads share without a lock, which a child could inherit held.
 
-mod companion;
 mod latest;
 mod per_process;
+mod worker_thread;
 
 use core::num::NonZeroU64;
 
-pub use companion::{Companion, Control, NoThread};
 pub use latest::Latest;
 pub use per_process::{PerProcess, Process};
+pub use worker_thread::{Control, NotStarted, WorkerThread};
 
 /// A number that differs between a process and what it was forked from: whoever keeps something that only one process may use keeps
 /// this number with it, and compares. `None` where the kernel cannot tell: keep nothing.

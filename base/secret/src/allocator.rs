@@ -228,16 +228,16 @@ pub(crate) struct Mapping {
 }
 
 /// Mappings of zeros that wait for their next value: fresh pages from the system cost more than a batch of keys.
-static WAITING: [AtomicPtr<Mapping>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
+static SPARE: [AtomicPtr<Mapping>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
 /// Larger mappings go back to the system.
-const LARGEST_WAITING_BYTES: usize = 4 << 20;
+const LARGEST_SPARE_BYTES: usize = 4 << 20;
 
 impl Mapping {
     /// Memory of zeros.
     fn for_bytes(on_fork: OnFork, bytes: usize) -> Option<Box<Mapping>> {
         let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
         let process = fork::generation().map_or(0, NonZeroU64::get);
-        for place in &WAITING {
+        for place in &SPARE {
             let Some(mut mapping) = Self::take(place) else { continue };
             // Not a much larger one: another value may need it.
             if mapping.on_fork == on_fork && (bytes..=2 * bytes).contains(&mapping.bytes) {
@@ -256,11 +256,11 @@ impl Mapping {
 
     /// Keeps a mapping that holds zeros for the next value, or gives it back to the system.
     fn free(mut self: Box<Self>) {
-        if self.bytes > LARGEST_WAITING_BYTES {
+        if self.bytes > LARGEST_SPARE_BYTES {
             return;
         }
         // Those that waited longest go, if there is no room: sizes change with demand.
-        for place in &WAITING {
+        for place in &SPARE {
             let new = Box::into_raw(self);
             let old = place.swap(new, Ordering::AcqRel);
             if old.is_null() {

@@ -159,7 +159,7 @@ const IN_VECTORS: [&str; 30] = [
     "&str",
     "&[u8]",
     "Algorithm",
-    "Arc<dyn Member>",
+    "Arc<dyn AnyPool>",
     "CString",
     "Dispatch",
     "ErrorString",
@@ -182,7 +182,7 @@ const IN_VECTORS: [&str; 30] = [
     "SharedSecret",
     "SigningKey",
     "VerifyingKey",
-    "Weak<dyn Member>",
+    "Weak<dyn AnyPool>",
     "X::Secret",
     "u16",
 ];

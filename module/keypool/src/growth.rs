@@ -63,7 +63,7 @@ impl Growth {
     }
 
     /// There is no demand.
-    pub(crate) fn rest(&self) {
+    pub(crate) fn reset(&self) {
         self.size.store(0, Ordering::Relaxed);
     }
 

@@ -7,18 +7,18 @@
 
 mod clock;
 mod growth;
+mod key_material;
 mod kind;
-mod material;
 mod pool;
 mod pools;
 mod refiller;
 mod settings;
-mod shelf;
+mod slot_pool;
 mod statistics;
 mod store;
 
+pub use key_material::KeyMaterial;
 pub use kind::{Encapsulations, Exchanges, KeyPairs, Kind, Purpose};
-pub use material::Material;
 pub use pool::Pool;
 pub use pools::{Builder, Pools};
 pub use settings::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};

@@ -8,7 +8,7 @@ use kex::{Backend, Error};
 use crate::clock::Time;
 use crate::growth::Growth;
 use crate::kind::Kind;
-use crate::refiller::{Member, Refiller, Tended};
+use crate::refiller::{AnyPool, RefillReport, Refiller};
 use crate::settings::{Batch, Refill, Settings};
 use crate::statistics::{Counted, Counter, Counts};
 use crate::store::Store;
@@ -28,12 +28,12 @@ pub struct Pool<K: Kind> {
 }
 
 /// The background has so many batches in stock.
-const BATCHES: usize = 4;
+const BACKGROUND_BATCHES: usize = 4;
 /// A batch's memory, in bytes of its stored items, is less than so many times these: transforms of some polynomials, keys, their encodings.
 const WORKING_MEMORY: usize = 16;
 
 /// A batch is made in pieces of so many, which is as cheap: until they are stored, they lie in memory that each thread's allocator may keep.
-const PIECE: usize = 128;
+const CHUNK_ITEMS: usize = 128;
 
 enum Taken<T> {
     Item(T),
@@ -67,7 +67,7 @@ impl<K: Kind> Pool<K> {
         loop {
             let process = Process::current();
             let (store, now) = (self.store(process), Time::now());
-            let item = self.in_stock(store, now).map_or_else(|| self.make(store), Ok);
+            let item = self.take_from_stock(store, now).map_or_else(|| self.make(store), Ok);
             // A signal handler may have forked since: then the parent has the item, too, or it was made of zeros.
             if Process::current() != process {
                 continue;
@@ -111,7 +111,7 @@ impl<K: Kind> Pool<K> {
         match self.settings.refill {
             _ if !self.settings.enabled => 0,
             Refill::Inline => self.largest_batch(),
-            Refill::Background => self.largest_batch() * BATCHES,
+            Refill::Background => self.largest_batch() * BACKGROUND_BATCHES,
         }
     }
 
@@ -129,13 +129,13 @@ impl<K: Kind> Pool<K> {
         made.to_bits() <= self.flushed.load(Ordering::Relaxed)
     }
 
-    fn in_stock(&self, store: &Store<K::Memory>, now: Time) -> Option<K::Item> {
+    fn take_from_stock(&self, store: &Store<K::Memory>, now: Time) -> Option<K::Item> {
         loop {
             match store.take(|made, bytes| self.read(now, made, bytes))? {
                 Taken::Item(item) => {
                     store.counters.add(Counter::FromPool, 1);
                     if self.settings.refill == Refill::Background {
-                        self.refiller.nudge(store.process);
+                        self.refiller.wake_if_parked(store.process);
                     }
                     return Some(item);
                 }
@@ -164,8 +164,8 @@ impl<K: Kind> Pool<K> {
         if self.settings.enabled && !store.can_keep() {
             store.counters.add(Counter::Unprotected, 1);
         }
-        let batch = if store.can_keep() && !self.is_refilled_for_us(store) {
-            store.fill().map(|memory| (memory, store.growth.next(Time::now())))
+        let batch = if store.can_keep() && !self.request_refill(store) {
+            store.try_batch_memory().map(|memory| (memory, store.growth.next(Time::now())))
         } else {
             None
         };
@@ -182,14 +182,14 @@ impl<K: Kind> Pool<K> {
     }
 
     /// Moves an item that a child of fork would find wiped to memory that the child inherits.
-    fn inherited(&self, item: K::Item) -> Result<K::Item, Error> {
+    fn to_inherited_memory(&self, item: K::Item) -> Result<K::Item, Error> {
         let mut bytes = Secret::<[u8]>::slice(K::STORED_BYTES);
         K::store(&item, &mut bytes);
         K::restore(self.backend, &bytes)
     }
 
     /// Tells the background that there is nothing; `false` if there is no background.
-    fn is_refilled_for_us(&self, store: &Store<K::Memory>) -> bool {
+    fn request_refill(&self, store: &Store<K::Memory>) -> bool {
         // The first who asks may be the last: no thread for one.
         self.settings.refill == Refill::Background
             && ((store.miss() == 1 && store.growth.size() == 0)
@@ -208,7 +208,7 @@ impl<K: Kind> Pool<K> {
         mut size: usize,
         wanted: usize,
     ) -> Result<Option<K::Item>, Error> {
-        if size > 1 && !has_memory(size.min(PIECE) * K::STORED_BYTES * WORKING_MEMORY) {
+        if size > 1 && !has_memory(size.min(CHUNK_ITEMS) * K::STORED_BYTES * WORKING_MEMORY) {
             store.counters.add(Counter::OutOfMemory, 1);
             size = 1;
         }
@@ -216,12 +216,12 @@ impl<K: Kind> Pool<K> {
         let (mut first, mut left) = (None, size);
         while left > 0 {
             let made = Time::now();
-            let count = left.min(PIECE);
+            let count = left.min(CHUNK_ITEMS);
             let mut items = wiped_on_fork(|| K::generate(memory, self.backend, count))?;
             left -= items.len();
             store.counters.add(Counter::Generated, items.len());
             if wanted > 0 && first.is_none() {
-                first = items.pop().map(|item| self.inherited(item)).transpose()?;
+                first = items.pop().map(|item| self.to_inherited_memory(item)).transpose()?;
             }
             let kept = store.put(made, items.len(), |i, bytes| K::store(&items[i], bytes));
             store.counters.add(Counter::Discarded, items.len() - kept);
@@ -242,10 +242,10 @@ fn has_memory(bytes: usize) -> bool {
     there
 }
 
-impl<K: Kind> Member for Pool<K> {
-    fn tend(&self, process: Process) -> Tended {
+impl<K: Kind> AnyPool for Pool<K> {
+    fn refill(&self, process: Process) -> RefillReport {
         let Some(store) = self.store.get(process).filter(|store| store.can_keep()) else {
-            return Tended::default();
+            return RefillReport::default();
         };
         let growth = &store.growth;
         if store.take_misses() {
@@ -253,17 +253,20 @@ impl<K: Kind> Member for Pool<K> {
         }
         let (size, stock) = (growth.size(), store.stock());
         // When there is little left, a part soon is better than all of it late.
-        let batch = if stock < size / BATCHES { size / BATCHES } else { size };
-        let mut worked = false;
-        if size > 0 && stock + size <= size * BATCHES {
+        let batch =
+            if stock < size / BACKGROUND_BATCHES { size / BACKGROUND_BATCHES } else { size };
+        let mut made_batch = false;
+        if size > 0 && stock + size <= size * BACKGROUND_BATCHES {
             // Who needs an item and finds none makes it, and meets the failure there.
-            let filled = store.fill().map(|mut memory| self.generate(store, &mut memory, batch, 0));
-            worked = filled.is_some_and(|made| made.is_ok());
+            let filled = store
+                .try_batch_memory()
+                .map(|mut memory| self.generate(store, &mut memory, batch, 0));
+            made_batch = filled.is_some_and(|made| made.is_ok());
         }
-        Tended { worked, served: store.counters.get(Counter::FromPool), stock }
+        RefillReport { made_batch, served: store.counters.get(Counter::FromPool), stock }
     }
 
-    fn expire(&self, process: Process) {
+    fn erase_expired(&self, process: Process) {
         if let Some(store) = self.store.get(process) {
             let now = Time::now();
             let is_fresh = |made: Time| now.since(made) <= self.settings.max_age;
@@ -272,7 +275,7 @@ impl<K: Kind> Member for Pool<K> {
             let served = store.counters.get(Counter::FromPool);
             match store.served_at_expiry.swap(served, Ordering::Relaxed) {
                 _ if erased == 0 => {}
-                before if before == served => store.growth.rest(),
+                before if before == served => store.growth.reset(),
                 _ => store.growth.shrink(),
             }
         }

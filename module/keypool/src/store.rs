@@ -3,7 +3,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use crate::clock::Time;
 use crate::growth::Growth;
-use crate::shelf::Shelf;
+use crate::slot_pool::SlotPool;
 use crate::statistics::{Counted, Counter};
 use fork::Process;
 use secret::{Arena, OnFork};
@@ -12,7 +12,7 @@ use secret::{Arena, OnFork};
 pub(crate) struct Store<M> {
     pub(crate) process: Process,
     /// `None` if nothing may be kept.
-    shelf: Option<Shelf<AtomicU64, Arena>>,
+    slots: Option<SlotPool<AtomicU64, Arena>>,
     pub(crate) growth: Growth,
     pub(crate) counters: Counted,
     /// What batches are made in. Nobody waits for it.
@@ -45,23 +45,23 @@ impl<M: Default> Store<M> {
         if arena.as_ref().is_some_and(|arena| !arena.lock(slots)) {
             counters.add(Counter::Unlocked, 1);
         }
-        let shelf = arena.map(|arena| Shelf::new(arena, slots));
+        let slots = arena.map(|arena| SlotPool::new(arena, slots));
         let (memory, misses) = (Mutex::default(), AtomicU32::new(0));
         let served_at_expiry = AtomicU64::new(0);
-        Store { process, shelf, growth, counters, memory, misses, served_at_expiry }
+        Store { process, slots, growth, counters, memory, misses, served_at_expiry }
     }
 
     pub(crate) fn can_keep(&self) -> bool {
-        self.shelf.is_some()
+        self.slots.is_some()
     }
 
     pub(crate) fn stock(&self) -> usize {
-        self.shelf.as_ref().map_or(0, Shelf::stock)
+        self.slots.as_ref().map_or(0, SlotPool::stock)
     }
 
     /// Takes an item out: `read` gets its bytes, and when it was made, unless a fork has wiped that. `None` if there is nothing.
     pub(crate) fn take<R>(&self, read: impl FnOnce(Option<Time>, &[u8]) -> R) -> Option<R> {
-        self.shelf.as_ref()?.take(|bytes| {
+        self.slots.as_ref()?.take(|bytes| {
             let (time, item) = split(bytes);
             read(time, item)
         })
@@ -69,7 +69,7 @@ impl<M: Default> Store<M> {
 
     /// Erases what `keep` says no to.
     pub(crate) fn sweep(&self, keep: impl Fn(Option<Time>) -> bool) -> usize {
-        self.shelf.as_ref().map_or(0, |shelf| shelf.sweep(|bytes| keep(split(bytes).0)))
+        self.slots.as_ref().map_or(0, |slots| slots.sweep(|bytes| keep(split(bytes).0)))
     }
 
     /// Puts in `count` items, which `write` writes, and says how many there was room for.
@@ -79,8 +79,8 @@ impl<M: Default> Store<M> {
         count: usize,
         mut write: impl FnMut(usize, &mut [u8]),
     ) -> usize {
-        self.shelf.as_ref().map_or(0, |shelf| {
-            shelf.put(count, |i, bytes| {
+        self.slots.as_ref().map_or(0, |slots| {
+            slots.put(count, |i, bytes| {
                 let (time, item) = bytes.split_at_mut(TIME_BYTES);
                 time.copy_from_slice(&made.to_bits().to_ne_bytes());
                 write(i, item);
@@ -89,7 +89,7 @@ impl<M: Default> Store<M> {
     }
 
     /// Leave to fill the store, and memory for it, for one thread at a time; who does not get it does not wait.
-    pub(crate) fn fill(&self) -> Option<MutexGuard<'_, M>> {
+    pub(crate) fn try_batch_memory(&self) -> Option<MutexGuard<'_, M>> {
         match self.memory.try_lock() {
             Ok(memory) => Some(memory),
             Err(TryLockError::Poisoned(memory)) => Some(memory.into_inner()),

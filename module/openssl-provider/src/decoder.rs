@@ -15,7 +15,7 @@ use openssl_abi::{
 use secret::Secret;
 
 use crate::formats::{Found, public_from_der, secret_from_der};
-use crate::key::{Key, Material};
+use crate::key::{Key, KeyMaterial};
 use crate::keymgmt::KeyManagement;
 use crate::memory::{self, NoMemory};
 use crate::provider::Provider;
@@ -97,15 +97,15 @@ impl<K: TlsKem, const SECRET: bool> FromDer<K, SECRET> {
                 Found::NotOurs => return 1,
                 Found::Malformed(problem) => return refuse(problem),
                 Found::Key(bytes) if SECRET => {
-                    Material::<K>::from_secret_bytes(provider.backend, bytes)
+                    KeyMaterial::<K>::from_secret_bytes(provider.backend, bytes)
                 }
-                Found::Key(bytes) => Material::from_public_bytes(provider.backend, bytes),
+                Found::Key(bytes) => KeyMaterial::from_public_bytes(provider.backend, bytes),
             };
             match (material, callback) {
                 (Ok(material), Some(callback)) => {
                     let key = Key::new(provider, Some(Arc::new(material)));
                     // SAFETY: callback and argument come from libcrypto together.
-                    unsafe { hand_over(key, callback, argument) }
+                    unsafe { pass_to_libcrypto(key, callback, argument) }
                 }
                 (Ok(_), None) => 0,
                 (Err(error), _) => refuse(&error.to_string()),
@@ -124,7 +124,7 @@ impl<K: TlsKem, const SECRET: bool> FromDer<K, SECRET> {
             return 0;
         }
         let wanted = if SECRET { selection::KEYPAIR } else { selection::PUBLIC_KEY };
-        // SAFETY: `hand_over` made the reference from the place of a pointer to a key.
+        // SAFETY: `pass_to_libcrypto` made the reference from the place of a pointer to a key.
         unsafe {
             KeyManagement::<K>::export(*reference.cast::<*mut c_void>(), wanted, callback, argument)
         }
@@ -168,7 +168,11 @@ fn read_der(mut input: Bio<'_>) -> Result<Option<Secret<[u8]>>, NoMemory> {
 ///
 /// # Safety
 /// `callback` may be called with `argument`.
-unsafe fn hand_over<K: TlsKem>(key: Key<K>, callback: Callback, argument: *mut c_void) -> c_int {
+unsafe fn pass_to_libcrypto<K: TlsKem>(
+    key: Key<K>,
+    callback: Callback,
+    argument: *mut c_void,
+) -> c_int {
     let Ok(name) = CString::new(K::GROUP.name) else { return 0 };
     let mut place = key.into_raw();
     let reference = (&raw mut place).cast::<u8>();

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use crate::formats::{
     Cipher, Structure, WriteError, encrypt, pem, public_to_der, secret_to_der, text,
 };
-use crate::key::{Key, Material, public_bytes, secret_bytes};
+use crate::key::{Key, KeyMaterial, public_bytes, secret_bytes};
 use crate::keymgmt::{KeyManagement, fill_from_params};
 use crate::memory::{Buffer, NoMemory};
 use crate::provider::Provider;
@@ -199,7 +199,7 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
     }
 
     fn contents(
-        material: &Material<K>,
+        material: &KeyMaterial<K>,
         wanted: c_int,
         cipher: Option<Cipher>,
         passphrase: &PassphraseCallback,

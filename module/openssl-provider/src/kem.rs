@@ -9,7 +9,7 @@ use kex::{Kem, TlsKem};
 use openssl_abi::functions::kem as function;
 use openssl_abi::{Dispatch, Param, guard};
 
-use crate::key::{Key, Material};
+use crate::key::{Key, KeyMaterial};
 use crate::provider::Provider;
 use crate::reason;
 
@@ -19,7 +19,7 @@ pub(crate) struct KeyEncapsulation<K>(PhantomData<K>);
 /// One operation in progress.
 struct Operation<K: TlsKem> {
     provider: *const Provider,
-    key: Option<Arc<Material<K>>>,
+    key: Option<Arc<KeyMaterial<K>>>,
 }
 
 impl<K: TlsKem> KeyEncapsulation<K> {
@@ -74,7 +74,7 @@ impl<K: TlsKem> KeyEncapsulation<K> {
         _: *const Param,
     ) -> c_int {
         // SAFETY: libcrypto hands back an operation and a key of ours.
-        guard(0, || unsafe { Self::init(operation, key, "private", Material::has_secret) })
+        guard(0, || unsafe { Self::init(operation, key, "private", KeyMaterial::has_secret) })
     }
 
     /// # Safety
@@ -83,7 +83,7 @@ impl<K: TlsKem> KeyEncapsulation<K> {
         operation: *mut c_void,
         key: *mut c_void,
         half: &str,
-        fits: impl Fn(&Material<K>) -> bool,
+        fits: impl Fn(&KeyMaterial<K>) -> bool,
     ) -> c_int {
         // SAFETY: by the caller's promise; libcrypto runs one call at a time on an operation.
         let (operation, key) =

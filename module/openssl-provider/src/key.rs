@@ -5,25 +5,25 @@ use std::sync::Arc;
 
 use fork::Latest;
 use kex::Kem;
-pub(crate) use keypool::Material;
+pub(crate) use keypool::KeyMaterial;
 use secret::Secret;
 
 use crate::memory::{self, NoMemory};
 use crate::provider::Provider;
 
 /// A key of a group.
-pub(crate) type Key<K> = Holder<Material<K>>;
+pub(crate) type Key<K> = SharedKey<KeyMaterial<K>>;
 
 /// A key with contents `M`, perhaps still empty: OpenSSL fills in keys that it made for their parameters, and may fill in another
 /// public half later. Operations in progress keep what they began with. There is no lock, which a child of fork could inherit held.
-pub(crate) struct Holder<M> {
+pub(crate) struct SharedKey<M> {
     provider: *const Provider,
     material: Latest<Arc<M>>,
 }
 
-impl<M> Holder<M> {
+impl<M> SharedKey<M> {
     pub(crate) fn new(provider: &Provider, material: Option<Arc<M>>) -> Self {
-        Holder { provider, material: Latest::new(material) }
+        SharedKey { provider, material: Latest::new(material) }
     }
 
     pub(crate) fn provider(&self) -> &Provider {
@@ -47,16 +47,16 @@ impl<M> Holder<M> {
     /// The key behind what OpenSSL hands back; `None` for null.
     ///
     /// # Safety
-    /// `key` is null or comes from [`Holder::into_raw`] for the same `M`, and has not been freed.
+    /// `key` is null or comes from [`SharedKey::into_raw`] for the same `M`, and has not been freed.
     pub(crate) unsafe fn borrow<'a>(key: *const c_void) -> Option<&'a Self> {
         // SAFETY: by the caller's promise.
         unsafe { key.cast::<Self>().as_ref() }
     }
 
-    /// Frees what [`Holder::into_raw`] gave; null is no key.
+    /// Frees what [`SharedKey::into_raw`] gave; null is no key.
     ///
     /// # Safety
-    /// As [`Holder::borrow`], and `key` is not used again.
+    /// As [`SharedKey::borrow`], and `key` is not used again.
     pub(crate) unsafe fn free(key: *mut c_void) {
         if !key.is_null() {
             // SAFETY: by the caller's promise.
@@ -66,7 +66,7 @@ impl<M> Holder<M> {
 }
 
 /// The encoded public half.
-pub(crate) fn public_bytes<K: Kem>(material: &Material<K>) -> Result<Secret<[u8]>, NoMemory> {
+pub(crate) fn public_bytes<K: Kem>(material: &KeyMaterial<K>) -> Result<Secret<[u8]>, NoMemory> {
     let mut bytes = memory::zeros(K::PUBLIC_KEY_BYTES)?;
     K::write_public_key(material.public(), &mut bytes);
     Ok(bytes)
@@ -74,7 +74,7 @@ pub(crate) fn public_bytes<K: Kem>(material: &Material<K>) -> Result<Secret<[u8]
 
 /// The encoded secret half, if there is one.
 pub(crate) fn secret_bytes<K: Kem>(
-    material: &Material<K>,
+    material: &KeyMaterial<K>,
 ) -> Result<Option<Secret<[u8]>>, NoMemory> {
     let Some(secret) = material.secret() else { return Ok(None) };
     let mut bytes = memory::zeros(K::SECRET_KEY_BYTES)?;

@@ -9,7 +9,7 @@ use kex::TlsKem;
 use openssl_abi::functions::keymgmt as function;
 use openssl_abi::{Callback, Dispatch, Param, ParamType, Params, guard, names, selection};
 
-use crate::key::{Key, Material, public_bytes, secret_bytes};
+use crate::key::{Key, KeyMaterial, public_bytes, secret_bytes};
 use crate::memory::NoMemory;
 use crate::provider::Provider;
 use crate::reason;
@@ -119,7 +119,7 @@ impl<K: TlsKem> KeyManagement<K> {
                 return Key::<K>::new(provider, None).into_raw();
             }
             match provider.pools.keys::<K>().take() {
-                Ok(pair) => Key::new(provider, Some(Arc::new(Material::Pair(pair)))).into_raw(),
+                Ok(pair) => Key::new(provider, Some(Arc::new(KeyMaterial::Pair(pair)))).into_raw(),
                 Err(error) => {
                     let message = format!("{}: {error}", K::GROUP.name);
                     provider.core.raise(reason::of(&error, reason::RANDOM_SOURCE), &message);
@@ -224,7 +224,7 @@ impl<K: TlsKem> KeyManagement<K> {
                 Ok(None) => 1,
                 Ok(Some(bytes)) => {
                     let backend = key.provider().backend;
-                    c_int::from(fill(key, Material::from_public_bytes(backend, bytes)))
+                    c_int::from(fill(key, KeyMaterial::from_public_bytes(backend, bytes)))
                 }
                 Err(_) => {
                     let message = format!("{} key share: expected bytes", K::GROUP.name);
@@ -369,7 +369,7 @@ impl<K: TlsKem> KeyManagement<K> {
                     selects(selection, selection::KEYPAIR).then_some(material)
                 } else {
                     selects(selection, selection::PUBLIC_KEY)
-                        .then(|| Arc::new(Material::Public(material.public().clone())))
+                        .then(|| Arc::new(KeyMaterial::Public(material.public().clone())))
                 }
             });
             Key::new(key.provider(), material).into_raw()
@@ -395,7 +395,7 @@ fn check_group<K: TlsKem>(provider: &Provider, params: Params<'_>) -> bool {
     }
 }
 
-fn fill<K: TlsKem>(key: &Key<K>, material: Result<Material<K>, kex::Error>) -> bool {
+fn fill<K: TlsKem>(key: &Key<K>, material: Result<KeyMaterial<K>, kex::Error>) -> bool {
     match material {
         Ok(material) => {
             key.set(material);
@@ -430,7 +430,7 @@ pub(crate) fn fill_from_params<K: TlsKem>(
         };
     let backend = key.provider().backend;
     match (secret, public) {
-        (Some(secret), public) => match Material::<K>::from_secret_bytes(backend, secret) {
+        (Some(secret), public) => match KeyMaterial::<K>::from_secret_bytes(backend, secret) {
             Ok(material) => match public.map(|bytes| Ok(*bytes == *public_bytes(&material)?)) {
                 None | Some(Ok(true)) => fill(key, Ok(material)),
                 Some(Ok(false)) => raise("'pub' is not the public key of 'priv'"),
@@ -438,7 +438,7 @@ pub(crate) fn fill_from_params<K: TlsKem>(
             },
             error => fill(key, error),
         },
-        (None, Some(public)) => fill(key, Material::from_public_bytes(backend, public)),
+        (None, Some(public)) => fill(key, KeyMaterial::from_public_bytes(backend, public)),
         (None, None) => raise("neither 'pub' nor 'priv' given: expected one as bytes"),
     }
 }

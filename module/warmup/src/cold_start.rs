@@ -17,7 +17,7 @@ pub struct ColdStart {
 }
 
 /// Longer than the time after which units sleep.
-const REST: Duration = Duration::from_micros(1500);
+const IDLE: Duration = Duration::from_micros(1500);
 /// Of the median, among them some that something else interrupted.
 const SAMPLES: usize = 9;
 /// Rounds of work: a few microseconds, less than the time that units take to wake up.
@@ -49,7 +49,7 @@ impl ColdStart {
         };
         let (mut warm, mut cold) = ([Duration::ZERO; SAMPLES], [Duration::ZERO; SAMPLES]);
         for i in 0..SAMPLES {
-            rest(REST);
+            rest(IDLE);
             cold[i] = timed();
             warm[i] = timed();
         }

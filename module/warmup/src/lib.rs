@@ -16,7 +16,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fork::{Companion, Control, PerProcess, Process};
+use fork::{Control, PerProcess, Process, WorkerThread};
 use lanes::Backend;
 
 pub use cold_start::ColdStart;
@@ -27,15 +27,15 @@ pub struct WarmUp {
     backend: Backend,
     settings: Settings,
     counts: PerProcess<Arc<Counts>>,
-    thread: Companion,
+    thread: WorkerThread,
 }
 
 /// Between touches: less than the time after which units sleep, by what timers are late.
 const PERIOD: Duration = Duration::from_micros(500);
 /// After so many handshakes the load is looked at.
-const STEP: u64 = 64;
+const LOAD_STEP: u64 = 64;
 /// The thread looks at it after so many touches.
-const TOUCHES: u32 = 200;
+const TOUCHES_PER_CHECK: u32 = 200;
 
 /// What one process counts.
 struct Counts {
@@ -44,14 +44,14 @@ struct Counts {
     /// When the latest step was, in nanoseconds after the start.
     step: AtomicU64,
     /// The thread is at work, or there is no use in waking it.
-    is_awake: AtomicBool,
+    is_running: AtomicBool,
     touches: AtomicU64,
 }
 
 impl WarmUp {
     /// For vector units that `backend` uses. Nothing is started before there is a load.
     pub fn new(backend: Backend, settings: Settings) -> Self {
-        let thread = Companion::new("fastkex-warm-up");
+        let thread = WorkerThread::new("fastkex-warm-up");
         WarmUp { backend, settings, counts: PerProcess::new(), thread }
     }
 
@@ -64,8 +64,8 @@ impl WarmUp {
         let process = Process::current();
         let counts = self.counts(process);
         let before = counts.handshakes.fetch_add(1, Ordering::Relaxed);
-        if before % STEP == STEP - 1 {
-            self.look(process, counts);
+        if before % LOAD_STEP == LOAD_STEP - 1 {
+            self.check_load(process, counts);
         }
     }
 
@@ -81,7 +81,7 @@ impl WarmUp {
                 handshakes: AtomicU64::new(0),
                 started: Instant::now(),
                 step: AtomicU64::new(0),
-                is_awake: AtomicBool::new(false),
+                is_running: AtomicBool::new(false),
                 touches: AtomicU64::new(0),
             })
         })
@@ -89,16 +89,18 @@ impl WarmUp {
 
     /// Wakes the thread if the latest handshakes came at a rate that asks for it.
     #[cold]
-    fn look(&self, process: Process, counts: &Arc<Counts>) {
+    fn check_load(&self, process: Process, counts: &Arc<Counts>) {
         let now = counts.started.elapsed().as_nanos() as u64;
         let elapsed =
             Duration::from_nanos(now.saturating_sub(counts.step.swap(now, Ordering::Relaxed)));
-        if !self.settings.load.has(STEP, elapsed) || counts.is_awake.swap(true, Ordering::Relaxed) {
+        if !self.settings.load.has(LOAD_STEP, elapsed)
+            || counts.is_running.swap(true, Ordering::Relaxed)
+        {
             return;
         }
         let (backend, settings) = (self.backend, self.settings);
         // Where no thread can be had, the flag stays, and nobody asks again.
-        let _ = self.thread.wake(process, || {
+        let _ = self.thread.start_or_wake(process, || {
             let counts = Arc::clone(counts);
             move |control: &Control| run(backend, settings, &counts, control)
         });
@@ -115,20 +117,20 @@ fn run(backend: Backend, settings: Settings, counts: &Counts, control: &Control)
     if settings.mode == Mode::Auto && !ColdStart::of(backend).has_penalty() {
         return;
     }
-    while !control.is_stopped() {
+    while !control.should_stop() {
         let (before, started) = (counts.handshakes.load(Ordering::Relaxed), Instant::now());
-        for _ in 0..TOUCHES {
+        for _ in 0..TOUCHES_PER_CHECK {
             touch::touch(backend);
             counts.touches.fetch_add(1, Ordering::Relaxed);
-            control.nap(PERIOD);
-            if control.is_stopped() {
+            control.wait(PERIOD);
+            if control.should_stop() {
                 return;
             }
         }
         let handshakes = counts.handshakes.load(Ordering::Relaxed) - before;
         if !settings.load.has(handshakes, started.elapsed()) {
-            counts.is_awake.store(false, Ordering::Relaxed);
-            control.sleep(None);
+            counts.is_running.store(false, Ordering::Relaxed);
+            control.park(None);
         }
     }
 }

@@ -8,7 +8,7 @@ use curve25519::x25519;
 use openssl_abi::functions::keyexch as function;
 use openssl_abi::{Dispatch, Param, guard};
 
-use crate::curves::key::{Key, Material};
+use crate::curves::key::{Key, KeyMaterial};
 use crate::curves::{Scheme, X25519};
 use crate::provider::Provider;
 use crate::reason;
@@ -19,8 +19,8 @@ pub(crate) struct Exchange;
 /// One operation in progress.
 struct Operation {
     provider: *const Provider,
-    key: Option<Arc<Material<X25519>>>,
-    peer: Option<Arc<Material<X25519>>>,
+    key: Option<Arc<KeyMaterial<X25519>>>,
+    peer: Option<Arc<KeyMaterial<X25519>>>,
 }
 
 impl Exchange {

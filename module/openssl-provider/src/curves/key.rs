@@ -1,31 +1,31 @@
 use crate::curves::{KEY_BYTES, Scheme};
-use crate::key::Holder;
+use crate::key::SharedKey;
 
 /// A key's contents: immutable, so that operations in progress keep what they began with.
-pub(super) enum Material<S: Scheme> {
+pub(super) enum KeyMaterial<S: Scheme> {
     /// As it came: what is wrong with it shows when it is used, as with the default provider.
     Public([u8; KEY_BYTES]),
     Pair(S::Pair),
 }
 
-impl<S: Scheme> Material<S> {
+impl<S: Scheme> KeyMaterial<S> {
     pub(super) fn public(&self) -> &[u8; KEY_BYTES] {
         match self {
-            Material::Public(public) => public,
-            Material::Pair(pair) => S::public(pair),
+            KeyMaterial::Public(public) => public,
+            KeyMaterial::Pair(pair) => S::public(pair),
         }
     }
 
     pub(super) fn pair(&self) -> Option<&S::Pair> {
         match self {
-            Material::Public(_) => None,
-            Material::Pair(pair) => Some(pair),
+            KeyMaterial::Public(_) => None,
+            KeyMaterial::Pair(pair) => Some(pair),
         }
     }
 }
 
 /// A key of one of the two.
-pub(super) type Key<S> = Holder<Material<S>>;
+pub(super) type Key<S> = SharedKey<KeyMaterial<S>>;
 
 impl<S: Scheme> Key<S> {
     /// Puts an error about the key into OpenSSL's queue.

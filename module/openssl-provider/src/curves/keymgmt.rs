@@ -11,7 +11,7 @@ use openssl_abi::{
 };
 use secret::Secret;
 
-use crate::curves::key::{Key, Material};
+use crate::curves::key::{Key, KeyMaterial};
 use crate::curves::{KEY_BYTES, SECURITY_BITS, Scheme, dhkem};
 use crate::keymgmt::selects;
 use crate::memory;
@@ -148,7 +148,7 @@ impl<S: Scheme> KeyManagement<S> {
             };
             match pair {
                 Ok(pair) => {
-                    Key::new(provider, Some(Arc::new(Material::<S>::Pair(pair)))).into_raw()
+                    Key::new(provider, Some(Arc::new(KeyMaterial::<S>::Pair(pair)))).into_raw()
                 }
                 Err((reason, message)) => {
                     provider.core.raise(reason, &format!("{}: {message}", S::NAME));
@@ -265,7 +265,7 @@ impl<S: Scheme> KeyManagement<S> {
             }
             match bytes(key, "key share", params.octets(names::ENCODED_PUBLIC_KEY)) {
                 Ok(Some(public)) => {
-                    key.set(Material::Public(*public));
+                    key.set(KeyMaterial::Public(*public));
                     1
                 }
                 Ok(None) => 1,
@@ -388,7 +388,7 @@ impl<S: Scheme> KeyManagement<S> {
                     selects(selection, selection::KEYPAIR).then_some(material)
                 } else {
                     selects(selection, selection::PUBLIC_KEY)
-                        .then(|| Arc::new(Material::Public(*material.public())))
+                        .then(|| Arc::new(KeyMaterial::Public(*material.public())))
                 }
             });
             Key::new(key.provider(), material).into_raw()
@@ -460,7 +460,11 @@ fn bytes<'a, S: Scheme>(
 }
 
 /// A key from `pub` and `priv`; the secret half is enough, and must match a public one beside it.
-fn material<S: Scheme>(key: &Key<S>, selection: c_int, params: Params<'_>) -> Option<Material<S>> {
+fn material<S: Scheme>(
+    key: &Key<S>,
+    selection: c_int,
+    params: Params<'_>,
+) -> Option<KeyMaterial<S>> {
     if !selects(selection, selection::KEYPAIR) {
         return None;
     }
@@ -475,9 +479,9 @@ fn material<S: Scheme>(key: &Key<S>, selection: c_int, params: Params<'_>) -> Op
                 key.raise(reason::INVALID_KEY, "'pub' is not the public key of 'priv'");
                 return None;
             }
-            Some(Material::Pair(pair))
+            Some(KeyMaterial::Pair(pair))
         }
-        (None, Some(public)) => Some(Material::Public(*public)),
+        (None, Some(public)) => Some(KeyMaterial::Public(*public)),
         (None, None) => {
             key.raise(reason::INVALID_KEY, "neither 'pub' nor 'priv' given: expected one as bytes");
             None

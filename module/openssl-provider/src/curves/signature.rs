@@ -12,7 +12,7 @@ use openssl_abi::functions::signature as function;
 use openssl_abi::{Dispatch, Param, ParamType, Params, guard, names};
 
 use crate::curves::Ed25519;
-use crate::curves::key::{Key, Material};
+use crate::curves::key::{Key, KeyMaterial};
 use crate::provider::Provider;
 use crate::reason;
 use crate::release::Release;
@@ -48,7 +48,7 @@ impl Variant {
 
 /// How an operation began.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Beginning {
+enum InitKind {
     /// `EVP_DigestSignInit` and its like: whole messages, and the variant may be chosen.
     Digest,
     /// `EVP_PKEY_sign_message_init` and its like: whole messages of the algorithm's own variant.
@@ -64,8 +64,8 @@ type Refusal = (u32, String);
 #[derive(Clone)]
 struct Operation {
     provider: *const Provider,
-    key: Option<Arc<Material<Ed25519>>>,
-    beginning: Beginning,
+    key: Option<Arc<KeyMaterial<Ed25519>>>,
+    init_kind: InitKind,
     variant: Variant,
     context: Vec<u8>, // Public: the caller's context string.
 }
@@ -105,14 +105,14 @@ impl Operation {
         work: impl FnOnce(&Instance, &[u8]) -> R,
     ) -> Result<R, Refusal> {
         let instance = self.instance()?;
-        match (self.variant, self.beginning) {
-            (Variant::Prehashed, Beginning::Hash) if message.len() != PREHASH_BYTES => Err((
+        match (self.variant, self.init_kind) {
+            (Variant::Prehashed, InitKind::Hash) if message.len() != PREHASH_BYTES => Err((
                 reason::PARAMETER,
                 format!("hash of {} bytes: expected {PREHASH_BYTES}", message.len()),
             )),
-            (Variant::Prehashed, Beginning::Hash) => Ok(work(&instance, message)),
+            (Variant::Prehashed, InitKind::Hash) => Ok(work(&instance, message)),
             (Variant::Prehashed, _) => Ok(work(&instance, &prehash(message))),
-            (_, Beginning::Hash) => Err((
+            (_, InitKind::Hash) => Err((
                 reason::PARAMETER,
                 "signs messages, not their hashes, but for the instance Ed25519ph".to_owned(),
             )),
@@ -125,7 +125,7 @@ impl Operation {
         let wrong = |message: &str| Err((reason::PARAMETER, message.to_owned()));
         match params.utf8(names::INSTANCE) {
             Ok(None) => {}
-            _ if self.beginning == Beginning::Message => {
+            _ if self.init_kind == InitKind::Message => {
                 return wrong("the algorithm is the instance: expected no instance parameter");
             }
             Ok(Some(name)) => match Variant::named(name) {
@@ -157,7 +157,7 @@ impl Operation {
 }
 
 impl Signature {
-    /// For releases whose default provider has [`Beginning::Message`] and [`Beginning::Hash`].
+    /// For releases whose default provider has [`InitKind::Message`] and [`InitKind::Hash`].
     const DISPATCH: &'static [Dispatch] = &[
         function::NEWCTX.entry(Self::create),
         function::FREECTX.entry(Self::free),
@@ -209,7 +209,7 @@ impl Signature {
             let operation = Operation {
                 provider: context.cast(),
                 key: None,
-                beginning: Beginning::Digest,
+                init_kind: InitKind::Digest,
                 variant: Variant::Pure,
                 context: Vec::<u8>::new(), // Public: as above.
             };
@@ -240,7 +240,7 @@ impl Signature {
         params: *const Param,
     ) -> c_int {
         // SAFETY: libcrypto hands back an operation and a key of ours, and parameters.
-        guard(0, || unsafe { Self::init(operation, key, params, Beginning::Message) })
+        guard(0, || unsafe { Self::init(operation, key, params, InitKind::Message) })
     }
 
     unsafe extern "C" fn hash_init(
@@ -249,7 +249,7 @@ impl Signature {
         params: *const Param,
     ) -> c_int {
         // SAFETY: as above.
-        guard(0, || unsafe { Self::init(operation, key, params, Beginning::Hash) })
+        guard(0, || unsafe { Self::init(operation, key, params, InitKind::Hash) })
     }
 
     unsafe extern "C" fn digest_init(
@@ -269,7 +269,7 @@ impl Signature {
                 return operation.refuse((reason::PARAMETER, message));
             }
             // SAFETY: libcrypto hands back an operation and a key of ours, and parameters.
-            unsafe { Self::init(operation, key, params, Beginning::Digest) }
+            unsafe { Self::init(operation, key, params, InitKind::Digest) }
         })
     }
 
@@ -280,7 +280,7 @@ impl Signature {
         operation: *mut c_void,
         key: *mut c_void,
         params: *const Param,
-        beginning: Beginning,
+        init_kind: InitKind,
     ) -> c_int {
         // SAFETY: by the caller's promise.
         let (operation, key, params) = unsafe {
@@ -289,13 +289,13 @@ impl Signature {
         };
         match key.map(Key::material) {
             // Once more, with what was set before.
-            None if operation.key.is_some() && beginning == Beginning::Digest => {}
+            None if operation.key.is_some() && init_kind == InitKind::Digest => {}
             None | Some(None) => {
                 return operation.refuse((reason::MISSING_KEY, "no key was set".to_owned()));
             }
             Some(material) => {
                 operation.key = material;
-                operation.beginning = beginning;
+                operation.init_kind = init_kind;
                 operation.variant = Variant::Pure;
                 operation.context.clear();
             }

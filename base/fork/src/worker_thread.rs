@@ -13,17 +13,17 @@ use crate::{PerProcess, Process};
 ///
 /// The threads are std's. In a program whose `main` is Rust's, std takes a lock of its own as each of its threads begins; a child forked at
 /// that moment can begin none, as with any thread of std's. Where this is part of a module in another program, std takes none.
-pub struct Companion {
+pub struct WorkerThread {
     name: &'static str,
-    worker: PerProcess<Worker>,
+    instance: PerProcess<Instance>,
 }
 
 /// What the work takes. The platform's default, 8 MB as a rule, would be locked as a whole in programs that call `mlockall`, and may
 /// be given huge pages.
-const WORK_BYTES: usize = 256 * 1024;
+const WORK_STACK_BYTES: usize = 256 * 1024;
 
 /// The thread of one process.
-struct Worker {
+struct Instance {
     /// [`NEW`] to [`REFUSED`].
     state: AtomicU8,
     control: Arc<Control>,
@@ -41,53 +41,53 @@ const RUNNING: u8 = 2;
 /// It could not be started.
 const REFUSED: u8 = 3;
 
-/// What the thread itself has of a [`Companion`].
+/// What the thread itself has of a [`WorkerThread`].
 #[derive(Default)]
 pub struct Control {
     stop: AtomicBool,
     /// The thread sleeps until it is woken.
-    asleep: AtomicBool,
+    parked: AtomicBool,
 }
 
 /// There is no thread, and will not be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoThread;
+pub struct NotStarted;
 
 impl Control {
     /// Whether the thread is to end.
-    pub fn is_stopped(&self) -> bool {
+    pub fn should_stop(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 
     /// Waits so long, or until the thread is woken.
-    pub fn nap(&self, time: Duration) {
+    pub fn wait(&self, time: Duration) {
         thread::park_timeout(time);
     }
 
-    /// Waits until the thread is woken or nudged, and for `most` at most.
-    pub fn sleep(&self, most: Option<Duration>) {
-        self.asleep.store(true, Ordering::Relaxed);
-        match most {
+    /// Waits until the thread is woken or unparked, and for `most` at most.
+    pub fn park(&self, timeout: Option<Duration>) {
+        self.parked.store(true, Ordering::Relaxed);
+        match timeout {
             Some(time) => thread::park_timeout(time),
             None => thread::park(),
         }
-        self.asleep.store(false, Ordering::Relaxed);
+        self.parked.store(false, Ordering::Relaxed);
     }
 }
 
-impl Companion {
+impl WorkerThread {
     /// No thread yet; its name, of at most 15 bytes, is for those who look at processes.
     pub const fn new(name: &'static str) -> Self {
-        Companion { name, worker: PerProcess::new() }
+        WorkerThread { name, instance: PerProcess::new() }
     }
 
     /// Wakes the thread if it is in [`Control::sleep`]. Costs nothing if it is not.
     #[inline]
-    pub fn nudge(&self, process: Process) {
-        if let Some(worker) = self.worker.get(process)
-            && worker.control.asleep.load(Ordering::Relaxed)
+    pub fn wake_if_parked(&self, process: Process) {
+        if let Some(instance) = self.instance.get(process)
+            && instance.control.parked.load(Ordering::Relaxed)
         {
-            worker.wake();
+            instance.wake();
         }
     }
 
@@ -96,49 +96,49 @@ impl Companion {
     /// # Errors
     /// The system would not start it, now or before.
     #[cold]
-    pub fn wake<W: FnOnce(&Control) + Send + 'static>(
+    pub fn start_or_wake<W: FnOnce(&Control) + Send + 'static>(
         &self,
         process: Process,
         work: impl FnOnce() -> W,
-    ) -> Result<(), NoThread> {
-        let worker = self.worker.get_or_make(process, |_| Worker {
+    ) -> Result<(), NotStarted> {
+        let instance = self.instance.get_or_make(process, |_| Instance {
             state: AtomicU8::new(NEW),
             control: Arc::default(),
             thread: OnceLock::new(),
             handle: Mutex::new(None),
         });
         let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
-        if worker.state.compare_exchange(NEW, STARTING, acquire, relaxed).is_ok() {
-            let (control, work) = (worker.control.clone(), work());
+        if instance.state.compare_exchange(NEW, STARTING, acquire, relaxed).is_ok() {
+            let (control, work) = (instance.control.clone(), work());
             let state = match spawn(self.name, move || work(&control)) {
                 Ok(handle) => {
-                    worker.thread.get_or_init(|| handle.thread().clone());
-                    *worker.handle() = Some(handle);
+                    instance.thread.get_or_init(|| handle.thread().clone());
+                    *instance.handle() = Some(handle);
                     RUNNING
                 }
                 Err(_) => REFUSED,
             };
-            worker.state.store(state, Ordering::Release);
+            instance.state.store(state, Ordering::Release);
         }
-        if worker.state.load(Ordering::Relaxed) == REFUSED {
-            return Err(NoThread);
+        if instance.state.load(Ordering::Relaxed) == REFUSED {
+            return Err(NotStarted);
         }
-        worker.wake();
+        instance.wake();
         Ok(())
     }
 
     /// Ends this process's thread, and waits for its end.
     pub fn stop(&self) {
-        let Some(worker) = self.worker.get(Process::current()) else { return };
-        worker.control.stop.store(true, Ordering::Release);
-        worker.wake();
-        let handle = worker.handle().take();
+        let Some(instance) = self.instance.get(Process::current()) else { return };
+        instance.control.stop.store(true, Ordering::Release);
+        instance.wake();
+        let handle = instance.handle().take();
         // A thread that panicked has ended, too.
         drop(handle.map(JoinHandle::join));
     }
 }
 
-impl Worker {
+impl Instance {
     fn wake(&self) {
         if self.state.load(Ordering::Acquire) == RUNNING
             && let Some(thread) = self.thread.get()
@@ -152,7 +152,7 @@ impl Worker {
     }
 }
 
-/// The size of a stack that leaves [`WORK_BYTES`] to the work.
+/// The size of a stack that leaves [`WORK_STACK_BYTES`] to the work.
 ///
 /// glibc takes a thread's static thread-local storage, the program's included, from the stack that was asked for, and std only sees
 /// to it that this is not all of it. How much that is, glibc tells by a function that is private by name but looked up by std and
@@ -165,16 +165,16 @@ fn stack_bytes() -> usize {
     unsafe {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         if libc::pthread_attr_init(&raw mut attributes) != 0 {
-            return WORK_BYTES;
+            return WORK_STACK_BYTES;
         }
         let symbol = libc::dlsym(libc::RTLD_DEFAULT, c"__pthread_get_minstack".as_ptr());
         let bytes = if symbol.is_null() {
             let mut default = 0;
             libc::pthread_attr_getstacksize(&raw const attributes, &raw mut default);
-            default.max(WORK_BYTES)
+            default.max(WORK_STACK_BYTES)
         } else {
             let minimal = core::mem::transmute::<*mut libc::c_void, MinimalStack>(symbol);
-            WORK_BYTES.saturating_add(minimal(&raw const attributes))
+            WORK_STACK_BYTES.saturating_add(minimal(&raw const attributes))
         };
         libc::pthread_attr_destroy(&raw mut attributes);
         bytes
@@ -203,27 +203,27 @@ mod tests {
 
     #[test]
     fn works_when_woken_and_ends_when_stopped() {
-        let companion = Companion::new("test");
+        let thread = WorkerThread::new("test");
         let process = Process::current();
         let (sender, receiver) = mpsc::channel();
         let work = || {
             let sender = sender.clone();
             move |control: &Control| {
-                while !control.is_stopped() {
+                while !control.should_stop() {
                     sender.send(()).unwrap();
-                    control.sleep(None);
+                    control.park(None);
                 }
             }
         };
         // Nobody to nudge, and nobody to stop.
-        companion.nudge(process);
-        companion.stop();
+        thread.wake_if_parked(process);
+        thread.stop();
         assert!(receiver.try_recv().is_err());
         for _ in 0..3 {
-            companion.wake(process, work).unwrap();
+            thread.start_or_wake(process, work).unwrap();
             receiver.recv().unwrap();
         }
-        companion.stop();
+        thread.stop();
         drop(sender);
         while receiver.try_recv().is_ok() {}
         assert_eq!(receiver.try_recv(), Err(mpsc::TryRecvError::Disconnected));

@@ -2,32 +2,32 @@ use kex::{Backend, Error, Kem, KeyPair};
 use secret::Secret;
 
 /// A key's contents: immutable, so that operations in progress keep what they began with.
-pub enum Material<K: Kem> {
+pub enum KeyMaterial<K: Kem> {
     /// The public half alone.
     Public(K::PublicKey),
     /// Both halves.
     Pair(KeyPair<K>),
 }
 
-impl<K: Kem> Material<K> {
+impl<K: Kem> KeyMaterial<K> {
     /// The public half.
     pub fn public(&self) -> &K::PublicKey {
         match self {
-            Material::Public(public) => public,
-            Material::Pair(pair) => &pair.public,
+            KeyMaterial::Public(public) => public,
+            KeyMaterial::Pair(pair) => &pair.public,
         }
     }
 
     /// Whether there is a secret half.
     pub fn has_secret(&self) -> bool {
-        !matches!(self, Material::Public(_))
+        !matches!(self, KeyMaterial::Public(_))
     }
 
     /// The secret half, if there is one.
     pub fn secret(&self) -> Option<&K::SecretKey> {
         match self {
-            Material::Public(_) => None,
-            Material::Pair(pair) => Some(&pair.secret),
+            KeyMaterial::Public(_) => None,
+            KeyMaterial::Pair(pair) => Some(&pair.secret),
         }
     }
 
@@ -56,7 +56,7 @@ impl<K: Kem> Material<K> {
     /// # Errors
     /// As [`Kem::read_public_key`].
     pub fn from_public_bytes(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        Ok(Material::Public(K::read_public_key(backend, bytes)?))
+        Ok(KeyMaterial::Public(K::read_public_key(backend, bytes)?))
     }
 
     /// Reads a secret key.
@@ -65,6 +65,6 @@ impl<K: Kem> Material<K> {
     /// As [`Kem::read_secret_key`].
     pub fn from_secret_bytes(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
         let secret = K::read_secret_key(backend, bytes)?;
-        Ok(Material::Pair(KeyPair { public: K::public_key(&secret), secret }))
+        Ok(KeyMaterial::Pair(KeyPair { public: K::public_key(&secret), secret }))
     }
 }

@@ -24,16 +24,16 @@ unsafe impl Slots for Arena {
 }
 
 /// Slots, and who owns them.
-pub(crate) struct Shelf<W, S> {
+pub(crate) struct SlotPool<W, S> {
     ready: Set<W>,
     free: Set<W>,
     slots: S,
 }
 
-impl<W: Word, S: Slots> Shelf<W, S> {
-    /// A shelf of `count` free slots.
+impl<W: Word, S: Slots> SlotPool<W, S> {
+    /// A pool of `count` free slots.
     pub(crate) fn new(slots: S, count: usize) -> Self {
-        Shelf { ready: Set::new(count, false), free: Set::new(count, true), slots }
+        SlotPool { ready: Set::new(count, false), free: Set::new(count, true), slots }
     }
 
     /// Lets `read` have what is in some filled slot, then erases it. `None` if no slot is filled.
@@ -122,36 +122,36 @@ mod tests {
         }
     }
 
-    fn shelf(count: usize) -> Shelf<AtomicU64, Plain> {
-        Shelf::new(Plain((0..count).map(|_| UnsafeCell::default()).collect()), count)
+    fn pool(count: usize) -> SlotPool<AtomicU64, Plain> {
+        SlotPool::new(Plain((0..count).map(|_| UnsafeCell::default()).collect()), count)
     }
 
-    fn put<W: Word, S: Slots>(shelf: &Shelf<W, S>, number: u64) -> bool {
-        put_from(shelf, number, 1) == 1
+    fn put<W: Word, S: Slots>(pool: &SlotPool<W, S>, number: u64) -> bool {
+        put_from(pool, number, 1) == 1
     }
 
-    fn put_from<W: Word, S: Slots>(shelf: &Shelf<W, S>, first: u64, count: usize) -> usize {
-        shelf.put(count, |i, bytes| bytes.copy_from_slice(&(first + i as u64).to_le_bytes()))
+    fn put_from<W: Word, S: Slots>(pool: &SlotPool<W, S>, first: u64, count: usize) -> usize {
+        pool.put(count, |i, bytes| bytes.copy_from_slice(&(first + i as u64).to_le_bytes()))
     }
 
-    fn take<W: Word, S: Slots>(shelf: &Shelf<W, S>) -> Option<u64> {
-        shelf.take(|bytes| u64::from_le_bytes(bytes.try_into().unwrap()))
+    fn take<W: Word, S: Slots>(pool: &SlotPool<W, S>) -> Option<u64> {
+        pool.take(|bytes| u64::from_le_bytes(bytes.try_into().unwrap()))
     }
 
     #[test]
     fn holds_as_many_as_it_has_slots_and_gives_the_oldest_first() {
         for count in [1, 2, 63, 64, 65, 128, 200] {
-            let shelf = shelf(count);
-            assert_eq!(take(&shelf), None);
+            let pool = pool(count);
+            assert_eq!(take(&pool), None);
             let mut next = 0;
             for round in 0..5 {
                 let first = next;
-                while let filled @ 1.. = put_from(&shelf, next, 1 + round * 30) {
+                while let filled @ 1.. = put_from(&pool, next, 1 + round * 30) {
                     next += filled as u64;
                 }
-                assert_eq!(shelf.stock(), count, "round {round}");
+                assert_eq!(pool.stock(), count, "round {round}");
                 let half = count.div_ceil(2) as u64;
-                let taken: Vec<_> = (0..half).map(|_| take(&shelf).unwrap()).collect();
+                let taken: Vec<_> = (0..half).map(|_| take(&pool).unwrap()).collect();
                 assert_eq!(taken, (next - count as u64..).take(half as usize).collect::<Vec<_>>());
                 assert!(next >= first);
             }
@@ -160,35 +160,35 @@ mod tests {
 
     #[test]
     fn slots_are_erased() {
-        let shelf = shelf(3);
+        let pool = pool(3);
         for i in 0..3 {
-            assert!(put(&shelf, u64::MAX - i));
+            assert!(put(&pool, u64::MAX - i));
         }
-        while take(&shelf).is_some() {}
-        assert!(shelf.slots.0.into_iter().all(|slot| slot.into_inner() == [0; 8]));
+        while take(&pool).is_some() {}
+        assert!(pool.slots.0.into_iter().all(|slot| slot.into_inner() == [0; 8]));
     }
 
     #[test]
     fn a_sweep_leaves_what_is_to_be_kept() {
-        let shelf = shelf(100);
-        assert!((0..90).all(|number| put(&shelf, number)));
-        assert_eq!(shelf.sweep(|bytes| bytes[0] % 3 == 0), 60);
-        let mut left: Vec<_> = std::iter::from_fn(|| take(&shelf)).collect();
+        let pool = pool(100);
+        assert!((0..90).all(|number| put(&pool, number)));
+        assert_eq!(pool.sweep(|bytes| bytes[0] % 3 == 0), 60);
+        let mut left: Vec<_> = std::iter::from_fn(|| take(&pool)).collect();
         left.sort_unstable();
         assert_eq!(left, (0..90).step_by(3).collect::<Vec<_>>());
-        assert_eq!((0..200).filter(|&number| put(&shelf, number)).count(), 100);
+        assert_eq!((0..200).filter(|&number| put(&pool, number)).count(), 100);
     }
 
     #[test]
     fn threads_take_each_item_once() {
         const ITEMS: u64 = 100_000;
-        let shelf = &shelf(130);
+        let pool = &pool(130);
         let all = &Mutex::new(BTreeSet::new());
         std::thread::scope(|scope| {
             for filler in 0..2 {
                 scope.spawn(move || {
                     for number in (0..ITEMS).filter(|number| number % 2 == filler) {
-                        while !put(shelf, number) {
+                        while !put(pool, number) {
                             std::thread::yield_now();
                         }
                     }
@@ -197,7 +197,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(move || {
                     while all.lock().unwrap().len() < ITEMS as usize {
-                        let taken: Vec<_> = std::iter::from_fn(|| take(shelf)).take(100).collect();
+                        let taken: Vec<_> = std::iter::from_fn(|| take(pool)).take(100).collect();
                         let mut all = all.lock().unwrap();
                         for number in taken {
                             assert!(all.insert(number), "{number} was taken twice");
@@ -216,7 +216,7 @@ mod tests {
 
         use loom::sync::atomic::Ordering;
 
-        use super::super::{Shelf, Slots, Word};
+        use super::super::{SlotPool, Slots, Word};
         use super::{Slot, put, put_from, take};
 
         /// A word that the model checker watches.
@@ -260,9 +260,9 @@ mod tests {
         // SAFETY: as above.
         unsafe impl Send for Watched {}
 
-        fn shelf(count: usize) -> Arc<Shelf<Modelled, Watched>> {
+        fn pool(count: usize) -> Arc<SlotPool<Modelled, Watched>> {
             let slots = (0..count).map(|_| UnsafeCell::new([0; 8])).collect();
-            Arc::new(Shelf::new(Watched(slots), count))
+            Arc::new(SlotPool::new(Watched(slots), count))
         }
 
         /// Threads are interrupted so often at most: enough for every race that is known of in such code, and seconds instead of hours.
@@ -277,18 +277,18 @@ mod tests {
         #[test]
         fn two_takers_and_a_filler() {
             check(|| {
-                let shelf = shelf(2);
-                assert!(put(&shelf, 1));
+                let pool = pool(2);
+                assert!(put(&pool, 1));
                 let takers: Vec<_> = (0..2)
                     .map(|_| {
-                        let shelf = shelf.clone();
-                        loom::thread::spawn(move || take(&shelf))
+                        let pool = pool.clone();
+                        loom::thread::spawn(move || take(&pool))
                     })
                     .collect();
-                let second = put(&shelf, 2);
+                let second = put(&pool, 2);
                 let mut taken: Vec<_> =
                     takers.into_iter().filter_map(|taker| taker.join().unwrap()).collect();
-                taken.extend(core::iter::from_fn(|| take(&shelf)));
+                taken.extend(core::iter::from_fn(|| take(&pool)));
                 taken.sort_unstable();
                 assert!(second);
                 assert_eq!(taken, [1, 2]);
@@ -298,15 +298,15 @@ mod tests {
         #[test]
         fn a_taker_and_a_filler_of_several() {
             check(|| {
-                let shelf = shelf(3);
-                assert_eq!(put_from(&shelf, 1, 2), 2);
+                let pool = pool(3);
+                assert_eq!(put_from(&pool, 1, 2), 2);
                 let taker = {
-                    let shelf = shelf.clone();
-                    loom::thread::spawn(move || [take(&shelf), take(&shelf)])
+                    let pool = pool.clone();
+                    loom::thread::spawn(move || [take(&pool), take(&pool)])
                 };
-                let filled = put_from(&shelf, 3, 3) as u64;
+                let filled = put_from(&pool, 3, 3) as u64;
                 let mut taken: Vec<_> = taker.join().unwrap().into_iter().flatten().collect();
-                taken.extend(core::iter::from_fn(|| take(&shelf)));
+                taken.extend(core::iter::from_fn(|| take(&pool)));
                 taken.sort_unstable();
                 assert!(filled >= 1);
                 assert_eq!(taken, (1..3 + filled).collect::<Vec<_>>());
@@ -316,17 +316,17 @@ mod tests {
         #[test]
         fn two_fillers_and_a_taker_share_a_slot() {
             check(|| {
-                let shelf = shelf(1);
+                let pool = pool(1);
                 let fillers: Vec<_> = (1..3)
                     .map(|number| {
-                        let shelf = shelf.clone();
-                        loom::thread::spawn(move || put(&shelf, number).then_some(number))
+                        let pool = pool.clone();
+                        loom::thread::spawn(move || put(&pool, number).then_some(number))
                     })
                     .collect();
-                let mut taken: Vec<_> = take(&shelf).into_iter().collect();
+                let mut taken: Vec<_> = take(&pool).into_iter().collect();
                 let mut filled: Vec<_> =
                     fillers.into_iter().filter_map(|filler| filler.join().unwrap()).collect();
-                taken.extend(core::iter::from_fn(|| take(&shelf)));
+                taken.extend(core::iter::from_fn(|| take(&pool)));
                 taken.sort_unstable();
                 filled.sort_unstable();
                 assert_eq!(taken, filled);
