@@ -1,11 +1,13 @@
-//! Whether this is still the process that it was.
+//! State that must not survive a fork: detects a forked child, and gives each process its own.
 //!
-//! A child of fork has a copy of all its parent's memory, and what is there must serve one of them only: keys, and the state of random
-//! generators. A process's number does not tell, since numbers come again, and `pthread_atfork` does not hear of a bare `clone`.
-//! A page marked `MADV_WIPEONFORK` is zero in the child, however that was made.
+//! A child of fork has a copy of its parent's memory, but keys and states of random generators must
+//! be used by one process only. A process ID cannot tell them apart, since IDs are used again, and
+//! `pthread_atfork` misses a bare `clone`. A page marked `MADV_WIPEONFORK` is zero in the child,
+//! however it was created.
 //!
-//! On that stand [`PerProcess`], for what each process must have of its own, and [`WorkerThread`], a thread that each process has of its own.
-//! [`Latest`] is a value that threads share without a lock, which a child could inherit held.
+//! [`PerProcess`] is a value of which each process has its own, and [`WorkerThread`] a background
+//! thread of which each process has its own. [`Latest`] is a value that threads share without a
+//! lock, which a child could inherit held.
 
 mod latest;
 mod per_process;
@@ -17,10 +19,11 @@ pub use latest::Latest;
 pub use per_process::{PerProcess, Process};
 pub use worker_thread::{Control, NotStarted, WorkerThread};
 
-/// A number that differs between a process and what it was forked from: whoever keeps something that only one process may use keeps
-/// this number with it, and compares. `None` where the kernel cannot tell: keep nothing.
+/// A number that differs between a process and the one it was forked from. Store it beside a value
+/// that only one process may use, and compare it before each use. `None` if the kernel cannot
+/// detect a fork: then store no such value.
 ///
-/// Costs a read of memory, but for the first call in a process.
+/// Costs one read of memory, except for the first call in a process.
 #[inline]
 pub fn generation() -> Option<NonZeroU64> {
     #[cfg(target_os = "linux")]
@@ -35,16 +38,17 @@ mod linux {
     use core::ptr::{self, NonNull};
     use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-    /// Enough for a number: the kernel rounds up to a page.
+    /// Size of the number; the kernel rounds it up to a page.
     const BYTES: usize = size_of::<AtomicU64>();
 
-    /// The wiped page; null before the first call, [`refused`] if there is none. No lock: a child might find one taken by a thread that it
-    /// does not have.
+    /// The wiped page; null before the first call, [`refused`] if the kernel does not wipe pages.
+    /// It is not behind a lock, since a child could inherit one held by a thread that it does not
+    /// have.
     static PAGE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
-    /// The latest number; copied by fork, so that a child's numbers are new.
+    /// The latest number. It is copied by fork, so that a child gets new numbers.
     static LATEST: AtomicU64 = AtomicU64::new(0);
 
-    /// Stands for a page that the kernel would not wipe.
+    /// Marks a page that the kernel would not wipe.
     fn refused() -> *mut AtomicU64 {
         (&raw const LATEST).cast_mut()
     }
@@ -58,12 +62,13 @@ mod linux {
         if page == refused() {
             return None;
         }
-        // SAFETY: what is published and not `refused` is a mapped page that stays mapped, zero or a number.
+        // SAFETY: what is published and not `refused` is a mapped page that stays mapped, zero or a
+        // number.
         let number = unsafe { &*page };
         NonZeroU64::new(number.load(Ordering::Relaxed)).or_else(|| enter(number))
     }
 
-    /// Numbers this process.
+    /// Assigns a new number to this process.
     #[cold]
     fn enter(number: &AtomicU64) -> Option<NonZeroU64> {
         let new = LATEST.fetch_add(1, Ordering::Relaxed) + 1;
@@ -71,7 +76,7 @@ mod linux {
         NonZeroU64::new(won.map_or_else(|other| other, |_| new))
     }
 
-    /// Maps the page, unless another thread was faster.
+    /// Maps the page, unless another thread has done so first.
     #[cold]
     fn publish() -> *mut AtomicU64 {
         let page = map().map_or(refused(), NonNull::as_ptr);
@@ -87,9 +92,9 @@ mod linux {
         }
     }
 
-    /// A page that is zero, and will be in a child.
+    /// A page of zeros that the kernel wipes in a child.
     fn map() -> Option<NonNull<AtomicU64>> {
-        /// No advice; a kernel or an emulator that takes it takes anything and does nothing.
+        /// No valid advice. A kernel or emulator that accepts it ignores all advice.
         const NONSENSE: libc::c_int = -1;
         // SAFETY: a new mapping, where the kernel likes; advice changes no memory of others.
         unsafe {
@@ -127,7 +132,7 @@ mod tests {
         assert_eq!(here, generation());
     }
 
-    /// A kernel of ours wipes pages: Linux does since 4.14.
+    /// Linux wipes pages since 4.14.
     #[test]
     #[cfg(target_os = "linux")]
     fn differs_in_a_child_and_in_its_child() {

@@ -1,4 +1,4 @@
-//! A thread that goes with a process.
+//! A background thread of which each process has its own.
 
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -9,62 +9,64 @@ use std::thread::{self, JoinHandle, Thread};
 
 use crate::{PerProcess, Process};
 
-/// A thread that works beside others, started when it is first needed; each process has its own, and no process lives for its sake.
+/// A background thread that is started when it is first needed. Each process has its own, and the
+/// thread does not keep its process alive.
 ///
-/// The threads are std's. In a program whose `main` is Rust's, std takes a lock of its own as each of its threads begins; a child forked at
-/// that moment can begin none, as with any thread of std's. Where this is part of a module in another program, std takes none.
+/// The threads are those of the standard library. In a program whose `main` is in Rust, it takes an
+/// internal lock whenever one of its threads starts; a child that is forked at that moment cannot
+/// start any. In a module of another program it takes no such lock.
 pub struct WorkerThread {
     name: &'static str,
     instance: PerProcess<Instance>,
 }
 
-/// What the work takes. The platform's default, 8 MB as a rule, would be locked as a whole in programs that call `mlockall`, and may
-/// be given huge pages.
+/// Stack size of the work in bytes. The default, usually 8 MB, would be locked as a whole in
+/// programs that call `mlockall`, and may be backed by huge pages.
 const WORK_STACK_BYTES: usize = 256 * 1024;
 
 /// The thread of one process.
 struct Instance {
-    /// [`NEW`] to [`REFUSED`].
+    /// One of [`NEW`], [`STARTING`], [`RUNNING`] and [`REFUSED`].
     state: AtomicU8,
     control: Arc<Control>,
     thread: OnceLock<Thread>,
-    /// For whoever waits for its end.
+    /// To join the thread.
     handle: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// Nobody has started it.
+/// Not started yet.
 const NEW: u8 = 0;
-/// Some thread is about to.
+/// A thread is about to start it.
 const STARTING: u8 = 1;
-/// It can be woken.
+/// Started; it can be woken.
 const RUNNING: u8 = 2;
-/// It could not be started.
+/// The system would not start it.
 const REFUSED: u8 = 3;
 
-/// What the thread itself has of a [`WorkerThread`].
+/// The side of a [`WorkerThread`] that the thread itself uses.
 #[derive(Default)]
 pub struct Control {
     stop: AtomicBool,
-    /// The thread sleeps until it is woken.
+    /// Whether the thread is in [`Control::park`].
     parked: AtomicBool,
 }
 
-/// There is no thread, and will not be one.
+/// The thread could not be started, and will not be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotStarted;
 
 impl Control {
-    /// Whether the thread is to end.
+    /// Whether the thread should return.
     pub fn should_stop(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Waits so long, or until the thread is woken.
+    /// Waits for `time`, or until the thread is woken.
     pub fn wait(&self, time: Duration) {
         thread::park_timeout(time);
     }
 
-    /// Waits until the thread is woken or unparked, and for `most` at most.
+    /// Waits until the thread is woken, for `timeout` at most.
     pub fn park(&self, timeout: Option<Duration>) {
         self.parked.store(true, Ordering::Relaxed);
         match timeout {
@@ -76,12 +78,13 @@ impl Control {
 }
 
 impl WorkerThread {
-    /// No thread yet; its name, of at most 15 bytes, is for those who look at processes.
+    /// A thread that is not started yet. Its name has at most 15 bytes and is shown by tools such
+    /// as `top`.
     pub const fn new(name: &'static str) -> Self {
         WorkerThread { name, instance: PerProcess::new() }
     }
 
-    /// Wakes the thread if it is in [`Control::sleep`]. Costs nothing if it is not.
+    /// Wakes the thread if it is in [`Control::park`]; otherwise costs one read of memory.
     #[inline]
     pub fn wake_if_parked(&self, process: Process) {
         if let Some(instance) = self.instance.get(process)
@@ -91,10 +94,10 @@ impl WorkerThread {
         }
     }
 
-    /// Wakes the thread; starts it if this process has none, to do what `work` gives.
+    /// Wakes the thread. If this process has none, starts it with the function that `work` returns.
     ///
     /// # Errors
-    /// The system would not start it, now or before.
+    /// The system would not start the thread, now or before.
     #[cold]
     pub fn start_or_wake<W: FnOnce(&Control) + Send + 'static>(
         &self,
@@ -127,13 +130,13 @@ impl WorkerThread {
         Ok(())
     }
 
-    /// Ends this process's thread, and waits for its end.
+    /// Stops this process's thread and waits until it has ended.
     pub fn stop(&self) {
         let Some(instance) = self.instance.get(Process::current()) else { return };
         instance.control.stop.store(true, Ordering::Release);
         instance.wake();
         let handle = instance.handle().take();
-        // A thread that panicked has ended, too.
+        // A thread that panicked has ended as well.
         drop(handle.map(JoinHandle::join));
     }
 }
@@ -152,16 +155,17 @@ impl Instance {
     }
 }
 
-/// The size of a stack that leaves [`WORK_STACK_BYTES`] to the work.
+/// Stack size in bytes that leaves [`WORK_STACK_BYTES`] to the work.
 ///
-/// glibc takes a thread's static thread-local storage, the program's included, from the stack that was asked for, and std only sees
-/// to it that this is not all of it. How much that is, glibc tells by a function that is private by name but looked up by std and
-/// by Java's virtual machine for this very purpose. Where there is none, as in musl, the storage lies beside the stack; in a
-/// glibc without it, the default is what the program's own threads have.
+/// glibc places a thread's static thread-local storage, the program's included, on the stack that
+/// was asked for; the standard library only makes sure that this is not all of it.
+/// `__pthread_get_minstack` tells how much that is; it is private by name, but the standard library
+/// and Java's virtual machine look it up for the same purpose. Where it is missing, as in musl, the
+/// storage lies beside the stack; in a glibc without it, the program's default stack size is used.
 fn stack_bytes() -> usize {
     type MinimalStack = unsafe extern "C" fn(*const libc::pthread_attr_t) -> libc::size_t;
-    // SAFETY: all-zero is a valid place for attributes, which are initialised before they are used; the symbol, where it is there, is a
-    // function of this type in every glibc since 2.15.
+    // SAFETY: all-zero is a valid place for attributes, which are initialised before they are used;
+    // the symbol, where it is there, is a function of this type in every glibc since 2.15.
     unsafe {
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         if libc::pthread_attr_init(&raw mut attributes) != 0 {
@@ -181,7 +185,7 @@ fn stack_bytes() -> usize {
     }
 }
 
-/// Starts a thread that no signal of the application is delivered to.
+/// Starts a thread that receives no signals of the application.
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     // SAFETY: all-zero is a valid set of signals, which is then filled; the old mask is restored.
     unsafe {
@@ -215,7 +219,7 @@ mod tests {
                 }
             }
         };
-        // Nobody to nudge, and nobody to stop.
+        // There is no thread yet to wake or to stop.
         thread.wake_if_parked(process);
         thread.stop();
         assert!(receiver.try_recv().is_err());

@@ -1,3 +1,5 @@
+//! A pool of items of one kind.
+
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -15,29 +17,31 @@ use crate::store::Store;
 use fork::{PerProcess, Process};
 use secret::{Secret, wiped_on_fork};
 
-/// A stock of items of one kind, as large as demand wants it.
+/// A stock of items of one kind, which grows with demand.
 pub struct Pool<K: Kind> {
     name: String,
     backend: Backend,
     settings: Settings,
     store: PerProcess<Store<K::Memory>>,
-    /// What was made then or before is not handed out, as [`Time::to_bits`].
+    /// Items made at this time or before are not handed out. As [`Time::to_bits`].
     flushed: AtomicU64,
     refiller: Arc<Refiller>,
     kind: PhantomData<K>,
 }
 
-/// The background has so many batches in stock.
+/// Number of batches that the background thread keeps in stock.
 const BACKGROUND_BATCHES: usize = 4;
-/// A batch's memory, in bytes of its stored items, is less than so many times these: transforms of some polynomials, keys, their encodings.
+/// Upper bound of a batch's working memory, as a multiple of its stored items: transforms of
+/// polynomials, keys and their encodings.
 const WORKING_MEMORY: usize = 16;
 
-/// A batch is made in pieces of so many, which is as cheap: until they are stored, they lie in memory that each thread's allocator may keep.
+/// Larger batches are made in chunks of this many items, at the same cost per item: until they are
+/// stored, items occupy memory that each thread's allocator may retain.
 const CHUNK_ITEMS: usize = 128;
 
 enum Taken<T> {
     Item(T),
-    /// Erased, and where that is counted.
+    /// Erased instead, with the counter that counts it.
     Erased(Counter),
 }
 
@@ -59,7 +63,8 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    /// An item that nobody else has had, and nobody else will. Erases what is too old in all pools, from time to time.
+    /// Takes an item, which is handed out only once. From time to time also erases expired items in
+    /// all pools.
     ///
     /// # Errors
     /// The pool was empty, and the random source failed.
@@ -68,7 +73,8 @@ impl<K: Kind> Pool<K> {
             let process = Process::current();
             let (store, now) = (self.store(process), Time::now());
             let item = self.take_from_stock(store, now).map_or_else(|| self.make(store), Ok);
-            // A signal handler may have forked since: then the parent has the item, too, or it was made of zeros.
+            // A signal handler may have forked since. Then the parent has the item as well, or it
+            // was made of zeros.
             if Process::current() != process {
                 continue;
             }
@@ -81,7 +87,8 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    /// Erases what is in stock. What was being made meanwhile is erased when its turn comes.
+    /// Erases the stock. Items that are being made at the moment are erased later instead of handed
+    /// out.
     pub fn flush(&self) {
         self.flushed.fetch_max(Time::now().to_bits(), Ordering::Relaxed);
         if let Some(store) = self.store.get(Process::current()) {
@@ -90,12 +97,12 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    /// What this process counted.
+    /// The counts of this process.
     pub fn counts(&self) -> Counts {
         self.store.get(Process::current()).map(|store| store.counters.counts()).unwrap_or_default()
     }
 
-    /// Items in stock, or how many there were a moment ago.
+    /// Number of items in stock, or a moment ago.
     pub fn stock(&self) -> usize {
         self.store.get(Process::current()).map_or(0, Store::stock)
     }
@@ -158,7 +165,8 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    /// Makes an item, and more for those who come next if that is our turn.
+    /// Makes an item. If no other thread is making a batch, makes a batch and stores the rest of
+    /// it.
     fn make(&self, store: &Store<K::Memory>) -> Result<K::Item, Error> {
         store.counters.add(Counter::Inline, 1);
         if self.settings.enabled && !store.can_keep() {
@@ -171,7 +179,7 @@ impl<K: Kind> Pool<K> {
         };
         let made = match batch {
             Some((mut memory, size)) => self.generate(store, &mut memory, size, 1)?,
-            // For immediate use: a child of fork may go on with it, as with any key in use.
+            // The item is used at once. A child of fork may go on with it, as with any key in use.
             None => {
                 let mut items = K::generate(&mut K::Memory::default(), self.backend, 1)?;
                 store.counters.add(Counter::Generated, items.len());
@@ -181,16 +189,17 @@ impl<K: Kind> Pool<K> {
         made.ok_or(Error::RandomSource)
     }
 
-    /// Moves an item that a child of fork would find wiped to memory that the child inherits.
+    /// Moves an item from memory that a child of fork finds wiped to memory that the child
+    /// inherits.
     fn to_inherited_memory(&self, item: K::Item) -> Result<K::Item, Error> {
         let mut bytes = Secret::<[u8]>::slice(K::STORED_BYTES);
         K::store(&item, &mut bytes);
         K::restore(self.backend, &bytes)
     }
 
-    /// Tells the background that there is nothing; `false` if there is no background.
+    /// Asks the background thread for a batch; `false` if there is no such thread.
     fn request_refill(&self, store: &Store<K::Memory>) -> bool {
-        // The first who asks may be the last: no thread for one.
+        // The first request may be the only one, which is not worth a thread.
         self.settings.refill == Refill::Background
             && ((store.miss() == 1 && store.growth.size() == 0)
                 || self.refiller.wake(store.process).is_ok()
@@ -200,7 +209,8 @@ impl<K: Kind> Pool<K> {
                 })
     }
 
-    /// Makes `size` items, puts them in stock but for `wanted` of them (0 or 1), which are returned. A child of fork finds the batch wiped.
+    /// Makes `size` items and stores them, except for `wanted` of them (0 or 1), which are
+    /// returned. The batch is zero in a child of fork.
     fn generate(
         &self,
         store: &Store<K::Memory>,
@@ -233,8 +243,8 @@ impl<K: Kind> Pool<K> {
     }
 }
 
-/// Whether there are so many bytes. An allocation that fails ends the process; so nobody makes a large one that was not asked for
-/// without trying first.
+/// Whether that many bytes can be allocated. A failed allocation ends the process, so a large one
+/// that no caller asked for is tried first.
 fn has_memory(bytes: usize) -> bool {
     let mut trial = Vec::<u8>::new(); // Public: nothing is written to it.
     let there = trial.try_reserve_exact(bytes).is_ok();
@@ -252,12 +262,12 @@ impl<K: Kind> AnyPool for Pool<K> {
             growth.grow();
         }
         let (size, stock) = (growth.size(), store.stock());
-        // When there is little left, a part soon is better than all of it late.
+        // With little in stock, a part of a batch soon is better than all of it late.
         let batch =
             if stock < size / BACKGROUND_BATCHES { size / BACKGROUND_BATCHES } else { size };
         let mut made_batch = false;
         if size > 0 && stock + size <= size * BACKGROUND_BATCHES {
-            // Who needs an item and finds none makes it, and meets the failure there.
+            // A thread that needs an item and finds none makes it, and reports the failure.
             let filled = store
                 .try_batch_memory()
                 .map(|mut memory| self.generate(store, &mut memory, batch, 0));

@@ -1,4 +1,4 @@
-//! The thread that makes batches in the background.
+//! The background thread that refills pools.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -8,41 +8,41 @@ use fork::{Control, NotStarted, Process, WorkerThread};
 
 use crate::clock::Time;
 
-/// A pool, to the thread that refills it.
+/// A pool of any kind, as the background thread sees it.
 pub(crate) trait AnyPool: Send + Sync {
-    /// Makes a batch if there is demand and room.
+    /// Makes a batch if there is demand and room for it.
     fn refill(&self, process: Process) -> RefillReport;
-    /// Erases what is too old.
+    /// Erases expired items.
     fn erase_expired(&self, process: Process);
-    /// Erases everything.
+    /// Erases the whole stock.
     fn flush(&self);
 }
 
-/// What there was to do for a pool.
+/// The result of refilling a pool.
 #[derive(Default)]
 pub(crate) struct RefillReport {
-    /// A batch was made.
+    /// Whether a batch was made.
     pub(crate) made_batch: bool,
-    /// Items handed out so far.
+    /// Number of items handed out so far.
     pub(crate) served: u64,
-    /// Items in stock.
+    /// Number of items in stock.
     pub(crate) stock: usize,
 }
 
-/// A thread for some pools, started when it is first needed; each process has its own.
+/// The background thread of some pools, started when it is first needed; each process has its own.
 pub(crate) struct Refiller {
     pools: OnceLock<Vec<Weak<dyn AnyPool>>>,
     max_age: Duration,
-    /// When all pools were last searched for items that are too old, as [`Time::to_bits`].
+    /// When expired items were last erased in all pools, as [`Time::to_bits`].
     swept: AtomicU64,
     thread: WorkerThread,
 }
 
-/// Between looks, while there is demand.
+/// Interval between two passes while there is demand.
 const MIN_INTERVAL: Duration = Duration::from_millis(1);
-/// Searches for what is too old, in the time that an item may become.
+/// Expired items are erased this many times within `max_age`.
 const SWEEPS: u32 = 4;
-/// When nothing has been taken for so long, the thread sleeps until it is woken.
+/// The interval doubles while there is no demand. Beyond this the thread sleeps until it is woken.
 const MAX_INTERVAL: Duration = Duration::from_millis(128);
 
 impl Refiller {
@@ -55,12 +55,13 @@ impl Refiller {
         }
     }
 
-    /// Sets the pools; only the first time.
+    /// Sets the pools. Only the first call has an effect.
     pub(crate) fn set_pools(&self, pools: Vec<Weak<dyn AnyPool>>) {
         self.pools.get_or_init(|| pools);
     }
 
-    /// Erases what is too old in all pools, if that was not done a moment ago. Costs a comparison if it was.
+    /// Erases expired items in all pools, unless that was done recently; then it costs a
+    /// comparison.
     #[inline]
     pub(crate) fn sweep(&self, process: Process, now: Time) {
         let swept = self.swept.load(Ordering::Relaxed);
@@ -72,7 +73,8 @@ impl Refiller {
     #[cold]
     fn sweep_now(&self, process: Process, now: Time, before: u64) {
         let (new, relaxed) = (now.to_bits(), Ordering::Relaxed);
-        // The first call only begins to count. Of threads that come at once, one does it.
+        // The first call only starts the clock. If several threads come at once, one of them
+        // erases.
         if self.swept.compare_exchange(before, new, relaxed, relaxed).is_ok() && before != 0 {
             self.erase_expired(process);
         }
@@ -83,13 +85,13 @@ impl Refiller {
         pools.for_each(|pool| pool.erase_expired(process));
     }
 
-    /// Wakes the thread if it sleeps. Costs nothing if it does not.
+    /// Wakes the thread if it sleeps; otherwise costs one read of memory.
     #[inline]
     pub(crate) fn wake_if_parked(&self, process: Process) {
         self.thread.wake_if_parked(process);
     }
 
-    /// Has the thread look at once; starts it if need be.
+    /// Wakes the thread for a pass at once, and starts it if necessary.
     #[cold]
     pub(crate) fn wake(&self, process: Process) -> Result<(), NotStarted> {
         self.thread.start_or_wake(process, || {
@@ -99,7 +101,7 @@ impl Refiller {
         })
     }
 
-    /// Ends this process's thread, and waits for its end.
+    /// Stops this process's thread and waits until it has ended.
     pub(crate) fn stop(&self) {
         self.thread.stop();
     }

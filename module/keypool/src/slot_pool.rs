@@ -1,17 +1,18 @@
-//! Who owns a slot. Each is free, ready (filled) or owned by a thread, and two sets say which: the thread that takes a slot out of a
-//! set owns it, and puts it into one to give it away. There is no lock that a thread could hold while another waits or forks.
+//! A pool of memory slots. Each slot is free, ready (filled) or owned by a thread, which two sets
+//! record: a thread that claims a slot from a set owns it, and gives it away by releasing it into a
+//! set. There is no lock that a thread could hold while another one waits or forks.
 
 use secret::{Arena, Set, Word, erase};
 
-/// Memory in slots.
+/// Memory that is divided into slots.
 ///
 /// # Safety
 /// Slots do not overlap.
 pub(crate) unsafe trait Slots {
-    /// Lets `work` have a slot.
+    /// Calls `work` with the memory of a slot.
     ///
     /// # Safety
-    /// Nobody else has the slot.
+    /// No other thread has the slot.
     unsafe fn with<R>(&self, slot: usize, work: impl FnOnce(&mut [u8]) -> R) -> R;
 }
 
@@ -23,7 +24,7 @@ unsafe impl Slots for Arena {
     }
 }
 
-/// Slots, and who owns them.
+/// Slots and the sets that record their state.
 pub(crate) struct SlotPool<W, S> {
     ready: Set<W>,
     free: Set<W>,
@@ -36,7 +37,8 @@ impl<W: Word, S: Slots> SlotPool<W, S> {
         SlotPool { ready: Set::new(count, false), free: Set::new(count, true), slots }
     }
 
-    /// Lets `read` have what is in some filled slot, then erases it. `None` if no slot is filled.
+    /// Calls `read` with the contents of a filled slot, then erases it. `None` if no slot is
+    /// filled.
     pub(crate) fn take<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let slot = self.ready.claim_one()?;
         let read_and_erase = |bytes: &mut [u8]| {
@@ -50,7 +52,8 @@ impl<W: Word, S: Slots> SlotPool<W, S> {
         Some(result)
     }
 
-    /// Erases what `keep` says no to, and says how much that was. Others may find nothing while the last item is looked at.
+    /// Erases the slots for which `keep` returns false, and returns their number. While the last
+    /// item is examined, other threads may find the pool empty.
     pub(crate) fn sweep(&self, keep: impl Fn(&[u8]) -> bool) -> usize {
         let keep_or_erase = |bytes: &mut [u8]| {
             let kept = keep(bytes);
@@ -73,8 +76,9 @@ impl<W: Word, S: Slots> SlotPool<W, S> {
         erased
     }
 
-    /// Lets `write` fill free slots with up to `count` items, the first being number 0, and says how many there was room for. Those of a
-    /// word are given away together: who takes meanwhile is hardly disturbed.
+    /// Fills free slots with up to `count` items, calling `write` with the number of each item from
+    /// 0, and returns for how many there was room. Slots of one word become ready together, which
+    /// hardly disturbs other threads.
     pub(crate) fn put(&self, count: usize, mut write: impl FnMut(usize, &mut [u8])) -> usize {
         let mut done = 0;
         while done < count {
@@ -92,7 +96,7 @@ impl<W: Word, S: Slots> SlotPool<W, S> {
         done
     }
 
-    /// Filled slots, or how many there were a moment ago.
+    /// Number of filled slots, or a moment ago.
     pub(crate) fn stock(&self) -> usize {
         self.ready.count()
     }
@@ -208,7 +212,7 @@ mod tests {
         });
     }
 
-    /// Interleavings of threads, and every value that the memory model lets one see.
+    /// All interleavings of threads, with every value that the memory model allows.
     mod model {
         use loom::cell::UnsafeCell;
         use loom::sync::Arc;
@@ -219,7 +223,7 @@ mod tests {
         use super::super::{SlotPool, Slots, Word};
         use super::{Slot, put, put_from, take};
 
-        /// A word that the model checker watches.
+        /// A word of the model checker.
         struct Modelled(AtomicU64);
 
         impl Word for Modelled {
@@ -244,7 +248,7 @@ mod tests {
             }
         }
 
-        /// Cells that notice two threads in one of them.
+        /// Cells that detect two threads in one of them.
         struct Watched(Vec<UnsafeCell<Slot>>);
 
         // SAFETY: each is a cell of its own.
@@ -265,7 +269,8 @@ mod tests {
             Arc::new(SlotPool::new(Watched(slots), count))
         }
 
-        /// Threads are interrupted so often at most: enough for every race that is known of in such code, and seconds instead of hours.
+        /// Number of preemptions per run: enough for every known kind of race in such code, and
+        /// seconds instead of hours.
         const INTERRUPTIONS: usize = 3;
 
         fn check(of: impl Fn() + Send + Sync + 'static) {

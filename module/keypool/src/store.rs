@@ -1,3 +1,5 @@
+//! The part of a pool that belongs to one process: its stock and counters.
+
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
@@ -8,26 +10,26 @@ use crate::statistics::{Counted, Counter};
 use fork::Process;
 use secret::{Arena, OnFork};
 
-/// What one process has of a pool.
+/// The part of a pool that belongs to one process.
 pub(crate) struct Store<M> {
     pub(crate) process: Process,
-    /// `None` if nothing may be kept.
+    /// `None` if the process may not keep a stock.
     slots: Option<SlotPool<AtomicU64, Arena>>,
     pub(crate) growth: Growth,
     pub(crate) counters: Counted,
-    /// What batches are made in. Nobody waits for it.
+    /// Working memory of batches. Locked with `try_lock` only: no thread waits for it.
     memory: Mutex<M>,
-    /// Requests that found nothing, since the last look.
+    /// Number of requests that found no item, since the background thread last looked.
     misses: AtomicU32,
-    /// Items handed out until the background last looked for what is too old.
+    /// Number of items handed out when the background thread last erased expired ones.
     pub(crate) served_at_expiry: AtomicU64,
 }
 
-/// What a slot holds: when its item was made, and the item.
+/// A slot holds the time when its item was made, then the item.
 const TIME_BYTES: usize = size_of::<u64>();
 
 impl<M: Default> Store<M> {
-    /// Room for `slots` items of `item_bytes`.
+    /// A store with room for `slots` items of `item_bytes` each.
     pub(crate) fn new(
         process: Process,
         slots: usize,
@@ -41,7 +43,7 @@ impl<M: Default> Store<M> {
             }
             _ => None,
         };
-        // Pages are locked as they are used: most of them never are.
+        // Pages are locked when they are first used, and most never are.
         if arena.as_ref().is_some_and(|arena| !arena.lock(slots)) {
             counters.add(Counter::Unlocked, 1);
         }
@@ -59,7 +61,8 @@ impl<M: Default> Store<M> {
         self.slots.as_ref().map_or(0, SlotPool::stock)
     }
 
-    /// Takes an item out: `read` gets its bytes, and when it was made, unless a fork has wiped that. `None` if there is nothing.
+    /// Takes an item: calls `read` with its bytes and the time when it was made, which is `None` if
+    /// a fork has wiped it. Returns `None` if there is no item.
     pub(crate) fn take<R>(&self, read: impl FnOnce(Option<Time>, &[u8]) -> R) -> Option<R> {
         self.slots.as_ref()?.take(|bytes| {
             let (time, item) = split(bytes);
@@ -67,12 +70,12 @@ impl<M: Default> Store<M> {
         })
     }
 
-    /// Erases what `keep` says no to.
+    /// Erases the items for which `keep` returns false, and returns their number.
     pub(crate) fn sweep(&self, keep: impl Fn(Option<Time>) -> bool) -> usize {
         self.slots.as_ref().map_or(0, |slots| slots.sweep(|bytes| keep(split(bytes).0)))
     }
 
-    /// Puts in `count` items, which `write` writes, and says how many there was room for.
+    /// Stores up to `count` items, which `write` writes, and returns for how many there was room.
     pub(crate) fn put(
         &self,
         made: Time,
@@ -88,7 +91,8 @@ impl<M: Default> Store<M> {
         })
     }
 
-    /// Leave to fill the store, and memory for it, for one thread at a time; who does not get it does not wait.
+    /// The right to fill the store, with working memory, for one thread at a time. `None` if
+    /// another thread has it.
     pub(crate) fn try_batch_memory(&self) -> Option<MutexGuard<'_, M>> {
         match self.memory.try_lock() {
             Ok(memory) => Some(memory),
@@ -97,12 +101,13 @@ impl<M: Default> Store<M> {
         }
     }
 
-    /// Notes a request that found nothing, and says how many there have been since the last look.
+    /// Counts a request that found no item; returns the number of those since the background thread
+    /// last looked.
     pub(crate) fn miss(&self) -> u32 {
         self.misses.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Whether there have been such requests.
+    /// Whether there were such requests; resets their number.
     pub(crate) fn take_misses(&self) -> bool {
         self.misses.swap(0, Ordering::Relaxed) > 0
     }

@@ -1,4 +1,4 @@
-//! Our section of the configuration.
+//! Reads and checks the module's section of the configuration.
 
 use core::fmt;
 use core::ops::RangeInclusive;
@@ -16,14 +16,15 @@ use warmup::{Load, Mode};
 
 use crate::curves::Choice;
 
-/// The environment variable that chooses an instruction set, for tests; not in programs that have more rights than their caller.
+/// Chooses an instruction set, for tests. Ignored in programs that have more rights than their
+/// caller.
 const BACKEND_VARIABLE: &CStr = c"FASTKEX_BACKEND";
 
-/// Code points of groups that libssl may know by itself, and those that are reserved (RFC 8446).
+/// Code points of groups that libssl may have itself, and reserved ones (RFC 8446).
 const TAKEN: &[RangeInclusive<u16>] =
     &[0x0000..=0x0029, 0x0100..=0x0104, 0x0200..=0x0202, 0x11EB..=0x11EE, 0xFF01..=0xFF02];
 
-/// What the configuration asks for.
+/// The settings of the module.
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) backend: Backend,
@@ -35,7 +36,7 @@ pub(crate) struct Config {
     pub(crate) ed25519: Choice,
 }
 
-/// Why the configuration was refused.
+/// Reasons to reject the configuration.
 #[derive(Debug)]
 pub(crate) enum ConfigError {
     Backend { key: &'static str, error: BackendError },
@@ -65,7 +66,8 @@ impl fmt::Display for ConfigError {
 }
 
 impl Config {
-    /// Reads the section from the core, and the environment.
+    /// Reads the module's section from the core, and the environment variable. Keys that are
+    /// unknown are never asked for: `fastkex doctor` reports them.
     pub(crate) fn read(core: &Core) -> Result<Config, ConfigError> {
         let value = |key: &str| core.parameter(&CString::new(key).unwrap_or_default());
 
@@ -107,7 +109,7 @@ impl Config {
     }
 }
 
-/// How the pools work.
+/// The settings of the pools.
 fn pools(value: &dyn Fn(&str) -> Option<String>) -> Result<Settings, ConfigError> {
     let default = Settings::default();
     Ok(Settings {
@@ -128,7 +130,7 @@ fn pools(value: &dyn Fn(&str) -> Option<String>) -> Result<Settings, ConfigError
     })
 }
 
-/// When vector units are kept awake.
+/// The settings of the warm-up thread.
 fn warm_up(value: &dyn Fn(&str) -> Option<String>) -> Result<warmup::Settings, ConfigError> {
     let default = warmup::Settings::default();
     let load_expected = "handshakes a second, from and below, as in 1000-2000";
@@ -138,7 +140,7 @@ fn warm_up(value: &dyn Fn(&str) -> Option<String>) -> Result<warmup::Settings, C
     })
 }
 
-/// Whether one of the default provider's algorithms is offered, too.
+/// Whether to offer one of the algorithms that the default provider has as well.
 fn choice(value: &dyn Fn(&str) -> Option<String>, key: Key) -> Result<Choice, ConfigError> {
     setting(value, key, Choice::default(), "auto, on or off", |text| match text {
         "auto" => Some(Choice::Auto),
@@ -203,7 +205,7 @@ fn code_point(text: &str) -> Option<u16> {
         Some(hex) => u16::from_str_radix(hex, 16),
         None => text.parse(),
     };
-    // 0x0A0A, 0x1A1A, ... exist to be unknown (RFC 8701).
+    // 0x0A0A, 0x1A1A and so on are reserved as unknown values (GREASE, RFC 8701).
     let is_grease = |value: u16| value & 0x0f0f == 0x0a0a && value >> 8 == value & 0xff;
     value
         .ok()

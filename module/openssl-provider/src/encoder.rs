@@ -1,4 +1,4 @@
-//! Encoders: keys to PEM, DER and text.
+//! Encoders of keys to PEM, DER and text.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::marker::PhantomData;
@@ -22,10 +22,10 @@ use crate::memory::{Buffer, NoMemory};
 use crate::provider::Provider;
 use crate::reason;
 
-/// The longest passphrase, as in libcrypto.
+/// Maximum length of a passphrase in bytes, as in libcrypto.
 const PASSPHRASE_BYTES: usize = 1024;
 
-/// A form that keys are written in. The discriminants index [`FORMS`].
+/// An output format, an element of [`FORMS`].
 struct Form {
     properties: &'static CStr,
     /// `None` for text.
@@ -67,21 +67,22 @@ const FORMS: [Form; 7] = [
     Form { properties: c"provider=fastkex,output=text", structure: None, pem: false },
 ];
 
-/// The encoders for keys of `K`.
+/// The encoders of keys of `K`.
 pub(crate) struct Encoder<K>(PhantomData<K>);
 
-/// The encoder to form number `FORM`.
+/// The encoder of the format `FORMS[FORM]`.
 struct To<K, const FORM: usize>(PhantomData<K>);
 
-/// One encoding in progress.
+/// The context of an encoder.
 struct Encoding {
     provider: *const Provider,
     cipher: Option<Cipher>,
-    /// A cipher was asked for that cannot be had: whatever the caller makes of that error, the key is not written in the clear.
+    /// The requested cipher is not available. The key must not be written unencrypted, even if the
+    /// caller ignores that error.
     is_refused: bool,
 }
 
-/// Why a key is not written: the reason, and a message.
+/// Reason number and message of a failure.
 struct Refusal(u32, &'static str);
 
 impl From<WriteError> for Refusal {
@@ -101,7 +102,7 @@ impl From<NoMemory> for Refusal {
 }
 
 impl<K: TlsKem> Encoder<K> {
-    /// Property definition and functions of each.
+    /// Property definition and functions of each encoder.
     pub(crate) const ALL: [(&'static CStr, &'static [Dispatch]); FORMS.len()] = [
         (FORMS[0].properties, To::<K, 0>::DISPATCH),
         (FORMS[1].properties, To::<K, 1>::DISPATCH),
@@ -147,7 +148,8 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
         params: *const Param,
     ) -> *mut c_void {
         guard(ptr::null_mut(), || {
-            // SAFETY: libcrypto hands back our encoding, and parameters; the provider is still there.
+            // SAFETY: libcrypto hands back our encoding, and parameters; the provider is still
+            // there.
             let (provider, params) =
                 unsafe { (&*(*encoding.cast::<Encoding>()).provider, Params::new(params)) };
             let key = Key::<K>::new(provider, None);
@@ -225,7 +227,8 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
                 let message = "no cipher given to encrypt the key with";
                 return Err(Refusal(reason::ENCODING, message));
             }
-            // As in libcrypto's own encoders, a cipher turns a plain structure into the encrypted one.
+            // As in libcrypto's own encoders, a cipher turns a plain structure into the encrypted
+            // one.
             (_, Some(cipher)) => {
                 let secret = secret_bytes(material)?.ok_or(NO_SECRET)?;
                 let plain = secret_to_der(group, &secret)?;
@@ -271,7 +274,8 @@ unsafe extern "C" fn settable_params(_: *mut c_void) -> *const Param {
 
 unsafe extern "C" fn set_params(encoding: *mut c_void, params: *const Param) -> c_int {
     guard(0, || {
-        // SAFETY: libcrypto hands back our encoding, and parameters, and runs one call at a time on it.
+        // SAFETY: libcrypto hands back our encoding, and parameters, and runs one call at a time on
+        // it.
         let (encoding, params) =
             unsafe { (&mut *encoding.cast::<Encoding>(), Params::new(params)) };
         match cipher(params) {
@@ -288,7 +292,7 @@ unsafe extern "C" fn set_params(encoding: *mut c_void, params: *const Param) -> 
     })
 }
 
-/// The cipher that parameters name, if they name one; an empty name stands for none.
+/// The cipher set by parameters: `None` if they set none, `Some(None)` for an empty name.
 fn cipher(params: Params<'_>) -> Result<Option<Option<Cipher>>, String> {
     params
         .utf8(names::PROPERTIES)

@@ -1,4 +1,4 @@
-//! What OpenSSL calls key data.
+//! The objects behind OpenSSL's key data pointers.
 
 use core::ffi::c_void;
 use std::sync::Arc;
@@ -14,8 +14,10 @@ use crate::provider::Provider;
 /// A key of a group.
 pub(crate) type Key<K> = SharedKey<KeyMaterial<K>>;
 
-/// A key with contents `M`, perhaps still empty: OpenSSL fills in keys that it made for their parameters, and may fill in another
-/// public half later. Operations in progress keep what they began with. There is no lock, which a child of fork could inherit held.
+/// A key that libcrypto shares between threads, with contents `M` or still empty. libcrypto fills
+/// in keys that it created from parameters, and may replace the public key later; operations in
+/// progress go on with the contents that they started with. There is no lock, which a child of fork
+/// could inherit held.
 pub(crate) struct SharedKey<M> {
     provider: *const Provider,
     material: Latest<Arc<M>>,
@@ -39,21 +41,22 @@ impl<M> SharedKey<M> {
         self.material.set(Arc::new(material));
     }
 
-    /// Gives the key to OpenSSL.
+    /// Passes the key to libcrypto as a pointer.
     pub(crate) fn into_raw(self) -> *mut c_void {
         Box::into_raw(Box::new(self)).cast()
     }
 
-    /// The key behind what OpenSSL hands back; `None` for null.
+    /// The key behind a pointer from libcrypto; `None` for null.
     ///
     /// # Safety
-    /// `key` is null or comes from [`SharedKey::into_raw`] for the same `M`, and has not been freed.
+    /// `key` is null or comes from [`SharedKey::into_raw`] for the same `M`, and has not been
+    /// freed.
     pub(crate) unsafe fn borrow<'a>(key: *const c_void) -> Option<&'a Self> {
         // SAFETY: by the caller's promise.
         unsafe { key.cast::<Self>().as_ref() }
     }
 
-    /// Frees what [`SharedKey::into_raw`] gave; null is no key.
+    /// Frees a key from [`SharedKey::into_raw`]; null is ignored.
     ///
     /// # Safety
     /// As [`SharedKey::borrow`], and `key` is not used again.
@@ -65,14 +68,14 @@ impl<M> SharedKey<M> {
     }
 }
 
-/// The encoded public half.
+/// The encoded public key, [`Kem::PUBLIC_KEY_BYTES`] bytes.
 pub(crate) fn public_bytes<K: Kem>(material: &KeyMaterial<K>) -> Result<Secret<[u8]>, NoMemory> {
     let mut bytes = memory::zeros(K::PUBLIC_KEY_BYTES)?;
     K::write_public_key(material.public(), &mut bytes);
     Ok(bytes)
 }
 
-/// The encoded secret half, if there is one.
+/// The encoded secret key, [`Kem::SECRET_KEY_BYTES`] bytes, if there is one.
 pub(crate) fn secret_bytes<K: Kem>(
     material: &KeyMaterial<K>,
 ) -> Result<Option<Secret<[u8]>>, NoMemory> {

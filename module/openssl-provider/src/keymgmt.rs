@@ -86,7 +86,8 @@ impl<K: TlsKem> KeyManagement<K> {
         params: *const Param,
     ) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back what `generation_init` gave, and parameters; the provider is still there.
+            // SAFETY: libcrypto hands back what `generation_init` gave, and parameters; the
+            // provider is still there.
             let (provider, params) =
                 unsafe { (&*(*generation.cast::<Generation>()).provider, Params::new(params)) };
             c_int::from(check_group::<K>(provider, params))
@@ -101,14 +102,16 @@ impl<K: TlsKem> KeyManagement<K> {
         PARAMS.as_ptr()
     }
 
-    /// A TLS server asks for the parameters of the client's group only, and fills in the client's key: that makes no key pair.
+    /// A TLS server asks for the parameters of the client's group only, and fills in the client's
+    /// key: that makes no key pair.
     unsafe extern "C" fn generate(
         generation: *mut c_void,
         _: Option<Callback>,
         _: *mut c_void,
     ) -> *mut c_void {
         guard(ptr::null_mut(), || {
-            // SAFETY: libcrypto hands back what `generation_init` gave; the provider is still there.
+            // SAFETY: libcrypto hands back what `generation_init` gave; the provider is still
+            // there.
             let (provider, selection) = unsafe {
                 let generation = &*generation.cast::<Generation>();
                 (&*generation.provider, generation.selection)
@@ -144,7 +147,8 @@ impl<K: TlsKem> KeyManagement<K> {
             return ptr::null_mut();
         }
         let place = reference.cast_mut().cast::<*mut c_void>();
-        // SAFETY: our decoder made the reference from such a place, and sees by the null that the key was taken.
+        // SAFETY: our decoder made the reference from such a place, and sees by the null that the
+        // key was taken.
         unsafe { ptr::replace(place, ptr::null_mut()) }
     }
 
@@ -247,7 +251,8 @@ impl<K: TlsKem> KeyManagement<K> {
         })
     }
 
-    /// A public key was checked when it was read; of a key pair, that its halves belong together is checked here.
+    /// A public key was checked when it was read; of a key pair, that its halves belong together is
+    /// checked here.
     unsafe extern "C" fn validate(key: *const c_void, selection: c_int, _: c_int) -> c_int {
         guard(0, || {
             // SAFETY: libcrypto hands back our key.
@@ -355,7 +360,8 @@ impl<K: TlsKem> KeyManagement<K> {
             if count == 0 {
                 return 0;
             }
-            // SAFETY: callback and argument come from libcrypto together; the parameters outlive the call.
+            // SAFETY: callback and argument come from libcrypto together; the parameters outlive
+            // the call.
             unsafe { callback(params.as_ptr(), argument) }
         })
     }
@@ -409,7 +415,8 @@ fn fill<K: TlsKem>(key: &Key<K>, material: Result<KeyMaterial<K>, kex::Error>) -
     }
 }
 
-/// Fills an empty key from `pub` and `priv`; a secret key is enough, and must match a public one beside it.
+/// Fills an empty key from `pub` and `priv`; a secret key is enough, and must match a public one
+/// beside it.
 pub(crate) fn fill_from_params<K: TlsKem>(
     key: &Key<K>,
     selection: c_int,

@@ -1,4 +1,4 @@
-//! The provider itself: its algorithms, parameters and life.
+//! The provider: its algorithms, parameters, setup and teardown.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::ffi::CString;
@@ -34,14 +34,14 @@ const BUILD_INFO: &CStr = match CStr::from_bytes_with_nul(
     Ok(text) => text,
     Err(_) => panic!("the platform's name holds a null byte"),
 };
-/// The property that all our algorithms have.
+/// The property definition of all algorithms of the module.
 const PROPERTIES: &CStr = c"provider=fastkex";
 
-/// One load of the module into one library context: what OpenSSL calls the provider context.
+/// The provider context: one load of the module into one library context.
 pub(crate) struct Provider {
     pub(crate) core: Core,
     pub(crate) backend: Backend,
-    /// In the order of the table of groups.
+    /// In the order of [`kex::TLS_GROUPS`].
     pub(crate) code_points: Vec<u16>,
     pub(crate) pools: GroupPools,
     pub(crate) warm_up: WarmUp,
@@ -51,7 +51,7 @@ pub(crate) struct Provider {
     decoders: Table,
     key_exchange: Table,
     signature: Table,
-    /// Whether libssl is told that X25519 is ours, without which old releases do not find the group.
+    /// Whether the provider announces the TLS group x25519, which old releases require.
     pub(crate) announces_x25519: bool,
 }
 
@@ -76,7 +76,7 @@ impl Table {
         self.algorithms.push(Algorithm { names, properties, implementation, description });
     }
 
-    /// One of the algorithms that the default provider has, too.
+    /// Adds an algorithm that the default provider has as well.
     fn add_scheme<S: Scheme>(&mut self, implementation: &'static [Dispatch]) {
         let description = self.keep(format!("{} (RFC {})", S::NAME, S::RFC));
         self.algorithms.push(Algorithm {
@@ -90,7 +90,7 @@ impl Table {
     fn keep(&mut self, text: String) -> *const c_char {
         let text = CString::new(text).unwrap_or_default();
         let pointer = text.as_ptr();
-        // The string's bytes stay where they are when it is moved.
+        // The bytes of a `CString` stay in place when it is moved.
         self.strings.push(text);
         pointer
     }
@@ -166,10 +166,10 @@ impl Provider {
         })
     }
 
-    /// The provider behind a context that OpenSSL hands back.
+    /// The provider behind the context that OpenSSL passes.
     ///
     /// # Safety
-    /// `context` is what `OSSL_provider_init` gave, and teardown has not been called.
+    /// `context` was returned by `OSSL_provider_init`, and teardown has not been called.
     pub(crate) unsafe fn from_context<'a>(context: *const c_void) -> &'a Provider {
         // SAFETY: by the caller's promise; the provider is never changed after it was made.
         unsafe { &*context.cast::<Provider>() }
@@ -178,7 +178,8 @@ impl Provider {
 
 unsafe extern "C" fn teardown(context: *mut c_void) {
     guard((), || {
-        // SAFETY: made by `Box::into_raw` in `OSSL_provider_init`; libcrypto calls this last, and once.
+        // SAFETY: made by `Box::into_raw` in `OSSL_provider_init`; libcrypto calls this last, and
+        // once.
         drop(unsafe { Box::from_raw(context.cast::<Provider>()) });
     });
 }
@@ -226,7 +227,8 @@ unsafe extern "C" fn query_operation(
     no_store: *mut c_int,
 ) -> *const Algorithm {
     guard(core::ptr::null(), || {
-        // SAFETY: libcrypto hands back our context, and a place for the flag. Its cache of methods may keep ours.
+        // SAFETY: libcrypto hands back our context, and a place for the flag. Its cache of methods
+        // may keep ours.
         let provider = unsafe {
             if !no_store.is_null() {
                 *no_store = 0;

@@ -2,7 +2,7 @@
 
 use openssl_abi::{Core, names};
 
-/// A release of OpenSSL; the patch number makes no difference to the module.
+/// A release of OpenSSL. The patch number makes no difference to the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Release {
     major: u32,
@@ -14,7 +14,7 @@ impl Release {
         Release { major, minor }
     }
 
-    /// The release of the libcrypto behind `core`. `None` if it does not tell a version.
+    /// The release of the libcrypto behind `core`; `None` if it reports no version.
     pub(crate) fn of(core: &Core) -> Option<Self> {
         core.parameter(names::OPENSSL_VERSION).and_then(|version| Self::parse(&version))
     }

@@ -166,7 +166,8 @@ fn s_server_and_s_client_agree_on_every_group() {
         assert!(trace.contains("HTTP/1.0 200 ok"), "{}: {trace}", group.name);
     }
 
-    // A client with several groups against a server with one, by way of a HelloRetryRequest; and without a common one.
+    // A client with several groups against a server with one, by way of a HelloRetryRequest; and
+    // without a common one.
     let (_server, port) = start_server(&scene, "sntrup857");
     let output = connect(&scene, port, "X25519SNTRUP761:sntrup857");
     let trace = String::from_utf8_lossy(&output.stdout);
@@ -178,7 +179,7 @@ fn s_server_and_s_client_agree_on_every_group() {
     assert!(errors.contains("handshake failure"), "{errors}");
 }
 
-/// What is wrong with the configuration is told when the provider is loaded by name.
+/// An invalid configuration is reported when the provider is loaded by name.
 #[test]
 fn a_bad_configuration_is_refused_by_name() {
     let Some(scene) = scene() else { return };

@@ -1,4 +1,4 @@
-//! Key exchange: X25519.
+//! Key exchange with X25519.
 
 use core::ffi::{c_int, c_uchar, c_void};
 use core::{ptr, slice};
@@ -13,10 +13,10 @@ use crate::curves::{Scheme, X25519};
 use crate::provider::Provider;
 use crate::reason;
 
-/// The functions.
+/// The functions of the algorithm.
 pub(crate) struct Exchange;
 
-/// One operation in progress.
+/// A key exchange operation (`EVP_PKEY_derive`).
 struct Operation {
     provider: *const Provider,
     key: Option<Arc<KeyMaterial<X25519>>>,
@@ -61,7 +61,8 @@ impl Exchange {
 
     unsafe extern "C" fn init(operation: *mut c_void, key: *mut c_void, _: *const Param) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back an operation, to one caller at a time, and a key of ours.
+            // SAFETY: libcrypto hands back an operation, to one caller at a time, and a key of
+            // ours.
             let (operation, key) =
                 unsafe { (&mut *operation.cast::<Operation>(), Key::<X25519>::borrow(key)) };
             let Some(key) = key else { return 0 };
@@ -82,7 +83,7 @@ impl Exchange {
         })
     }
 
-    /// With a null `secret` only tells the size.
+    /// With a null `secret` only reports the size.
     unsafe extern "C" fn derive(
         operation: *mut c_void,
         secret: *mut c_uchar,

@@ -1,9 +1,12 @@
+//! Keys of X25519 and Ed25519.
+
 use crate::curves::{KEY_BYTES, Scheme};
 use crate::key::SharedKey;
 
-/// A key's contents: immutable, so that operations in progress keep what they began with.
+/// The contents of a key. They are immutable: operations in progress go on with the contents that
+/// they started with.
 pub(super) enum KeyMaterial<S: Scheme> {
-    /// As it came: what is wrong with it shows when it is used, as with the default provider.
+    /// Any 32 bytes. A bad point shows when it is used, as with the default provider.
     Public([u8; KEY_BYTES]),
     Pair(S::Pair),
 }
@@ -24,11 +27,11 @@ impl<S: Scheme> KeyMaterial<S> {
     }
 }
 
-/// A key of one of the two.
+/// A key of `S`.
 pub(super) type Key<S> = SharedKey<KeyMaterial<S>>;
 
 impl<S: Scheme> Key<S> {
-    /// Puts an error about the key into OpenSSL's queue.
+    /// Adds an error about the key to OpenSSL's queue.
     #[track_caller]
     pub(super) fn raise(&self, reason: u32, message: &str) {
         self.provider().core.raise(reason, &format!("{}: {message}", S::NAME));

@@ -87,8 +87,8 @@ impl<S: Scheme> KeyManagement<S> {
         params: *const Param,
     ) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back what `generation_init` gave, to one caller at a time, and parameters; the provider is
-            // still there.
+            // SAFETY: libcrypto hands back what `generation_init` gave, to one caller at a time,
+            // and parameters; the provider is still there.
             let (generation, provider, params) = unsafe {
                 let generation = &mut *generation.cast::<Generation>();
                 let provider = generation.provider;
@@ -110,14 +110,16 @@ impl<S: Scheme> KeyManagement<S> {
         PARAMS.as_ptr()
     }
 
-    /// A TLS server asks for the parameters of the client's group only, and fills in the client's key: that makes no key pair.
+    /// A TLS server asks for the parameters of the client's group only, and fills in the client's
+    /// key: that makes no key pair.
     unsafe extern "C" fn generate(
         generation: *mut c_void,
         _: Option<Callback>,
         _: *mut c_void,
     ) -> *mut c_void {
         guard(ptr::null_mut(), || {
-            // SAFETY: libcrypto hands back what `generation_init` gave; the provider is still there.
+            // SAFETY: libcrypto hands back what `generation_init` gave; the provider is still
+            // there.
             let (provider, generation) = unsafe {
                 let generation = &*generation.cast::<Generation>();
                 (&*generation.provider, generation)
@@ -366,7 +368,8 @@ impl<S: Scheme> KeyManagement<S> {
             let public = Param::octets(names::PUBLIC_KEY, material.public());
             let give = |secret| {
                 let params = [public, secret, Param::END];
-                // SAFETY: callback and argument come from libcrypto together; the parameters outlive the call.
+                // SAFETY: callback and argument come from libcrypto together; the parameters
+                // outlive the call.
                 unsafe { callback(params.as_ptr(), argument) }
             };
             match material.pair() {
@@ -405,7 +408,8 @@ fn holds<S: Scheme>(key: &Key<S>, selection: c_int) -> bool {
     public && private
 }
 
-/// Takes the parameters of a generation. There is one group only, which a `group` parameter can but repeat.
+/// Takes the parameters of a generation. There is one group only, which a `group` parameter can but
+/// repeat.
 fn set<S: Scheme>(generation: &mut Generation, provider: &Provider, params: Params<'_>) -> bool {
     let refuse = |message: String| {
         provider.core.raise(reason::PARAMETER, &format!("{}: {message}", S::NAME));

@@ -1,5 +1,6 @@
-//! X25519 and Ed25519: faster versions of the default provider's algorithms, under the same names. Whichever libcrypto fetches, keys
-//! travel between the two by export and import, so encoders, decoders and everything built on these stay libcrypto's own.
+//! X25519 and Ed25519: faster versions of the default provider's algorithms, under the same names.
+//! libcrypto passes keys between the two providers by export and import, so encoders, decoders and
+//! everything built on them stay libcrypto's.
 
 mod dhkem;
 mod exchange;
@@ -21,40 +22,41 @@ pub(crate) use signature::Signature;
 
 use crate::provider::Provider;
 
-/// Bytes of each half of a key.
+/// Size of a public key and of a secret key in bytes.
 const KEY_BYTES: usize = 32;
 
-/// One of the two, as key management sees it.
+/// One of the two algorithms, as key management sees it.
 pub(crate) trait Scheme: 'static {
     const NAME: &'static str;
-    /// The default provider's names: were ours different, libcrypto would not know them for the same algorithm.
+    /// The default provider's names. With other names libcrypto would take it for another
+    /// algorithm.
     const NAMES: &'static CStr;
-    /// The number of the RFC that says what it is.
+    /// Number of the RFC that defines it.
     const RFC: u32;
     const BITS: u32;
-    /// Of a shared secret or a signature, in bytes.
+    /// Size of a shared secret or a signature in bytes.
     const MAX_SIZE: u32;
-    /// Whether keys are exchanged, or sign.
+    /// True for key exchange, false for signatures.
     const EXCHANGES: bool;
 
-    /// Both halves of a key; erased on drop.
+    /// A key pair; erased on drop.
     type Pair: Send + Sync;
 
     fn generate(provider: &Provider) -> Result<Self::Pair, Error>;
 
-    /// From the secret half.
+    /// The key pair of a secret key.
     fn pair(backend: Backend, secret: &[u8; KEY_BYTES]) -> Self::Pair;
 
     fn public(pair: &Self::Pair) -> &[u8; KEY_BYTES];
 
-    /// Lets `work` have the secret half.
+    /// Calls `work` with the secret key.
     fn with_secret<R>(
         pair: &Self::Pair,
         work: impl FnOnce(&[u8; KEY_BYTES]) -> R,
     ) -> Result<R, Error>;
 }
 
-/// The security of both in bits.
+/// Security strength of both in bits.
 const SECURITY_BITS: u32 = 128;
 
 pub(crate) struct X25519;
@@ -93,7 +95,7 @@ impl Scheme for X25519 {
             ExchangePair::Generated(pair) => {
                 let mut bytes = Secret::<[u8; KEY_BYTES]>::zeroed();
                 kex::X25519::write_secret(pair, &mut *bytes);
-                // As the default provider would export it; it makes no difference to the public half.
+                // Clamped, as the default provider exports it; the public key stays the same.
                 clamp(&mut bytes);
                 Ok(work(&bytes))
             }
@@ -102,15 +104,15 @@ impl Scheme for X25519 {
     }
 }
 
-/// Both halves of a key that are exchanged.
+/// A key pair for key exchange.
 pub(crate) enum ExchangePair {
-    /// Made here, for a handshake as a rule.
+    /// Made by the module, for a handshake as a rule.
     Generated(X25519Secret),
-    /// A program's own.
+    /// Imported by the program.
     Own(x25519::KeyPair),
 }
 
-/// The bits of a scalar that are not free (RFC 7748, section 5).
+/// Sets the fixed bits of a scalar (RFC 7748, section 5).
 fn clamp(secret: &mut [u8; KEY_BYTES]) {
     secret[0] &= 0xf8;
     secret[KEY_BYTES - 1] &= 0x7f;
