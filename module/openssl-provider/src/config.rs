@@ -5,6 +5,7 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::ffi::{CStr, CString};
 
+use curve25519::Choice;
 use kex::{Backend, BackendError, TLS_GROUPS};
 use keypool::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
 use openssl_abi::{Core, environment};
@@ -13,8 +14,6 @@ use settings::{
     WARM_UP_LOAD, X25519, code_point_key,
 };
 use warmup::{Load, Mode};
-
-use crate::curves::Choice;
 
 /// Chooses an instruction set, for tests. Ignored in programs that have more rights than their
 /// caller.

@@ -15,7 +15,7 @@ use openssl_abi::{
 use secret::Secret;
 
 use crate::formats::{Found, public_from_der, secret_from_der};
-use crate::key::{Key, KeyMaterial};
+use crate::group_key::{GroupKey, Key, KeyMaterial};
 use crate::keymgmt::KeyManagement;
 use crate::memory::{self, NoMemory};
 use crate::provider::Provider;
@@ -127,7 +127,12 @@ impl<K: TlsKem, const SECRET: bool> FromDer<K, SECRET> {
         let wanted = if SECRET { selection::KEYPAIR } else { selection::PUBLIC_KEY };
         // SAFETY: `pass_to_libcrypto` made the reference from the place of a pointer to a key.
         unsafe {
-            KeyManagement::<K>::export(*reference.cast::<*mut c_void>(), wanted, callback, argument)
+            KeyManagement::<GroupKey<K>>::export(
+                *reference.cast::<*mut c_void>(),
+                wanted,
+                callback,
+                argument,
+            )
         }
     }
 }

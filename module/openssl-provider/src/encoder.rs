@@ -16,8 +16,9 @@ use zeroize::Zeroizing;
 use crate::formats::{
     Cipher, Structure, WriteError, encrypt, pem, public_to_der, secret_to_der, text,
 };
-use crate::key::{Key, KeyMaterial, public_bytes, secret_bytes};
-use crate::keymgmt::{KeyManagement, fill_from_params};
+use crate::group_key::{GroupKey, Key, KeyMaterial, public_bytes, secret_bytes};
+use crate::key::{KeyType, Raised};
+use crate::keymgmt::KeyManagement;
 use crate::memory::{Buffer, NoMemory};
 use crate::provider::Provider;
 use crate::reason;
@@ -125,7 +126,7 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
         function::DOES_SELECTION.entry(Self::does_selection),
         function::ENCODE.entry(Self::encode),
         function::IMPORT_OBJECT.entry(Self::import_object),
-        function::FREE_OBJECT.entry(KeyManagement::<K>::free),
+        function::FREE_OBJECT.entry(KeyManagement::<GroupKey<K>>::free),
         Dispatch::END,
     ];
 
@@ -153,7 +154,13 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
             let (provider, params) =
                 unsafe { (&*(*encoding.cast::<Encoding>()).provider, Params::new(params)) };
             let key = Key::<K>::new(provider, None);
-            if fill_from_params(&key, selection, params) { key.into_raw() } else { ptr::null_mut() }
+            match GroupKey::from_params(&key, selection, params) {
+                Ok(material) => {
+                    key.set(material);
+                    key.into_raw()
+                }
+                Err(Raised) => ptr::null_mut(),
+            }
         })
     }
 

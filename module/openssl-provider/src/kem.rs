@@ -9,7 +9,7 @@ use kex::{Kem, TlsKem};
 use openssl_abi::functions::kem as function;
 use openssl_abi::{Dispatch, Param, guard};
 
-use crate::key::{Key, KeyMaterial};
+use crate::group_key::{Key, KeyMaterial};
 use crate::provider::Provider;
 use crate::reason;
 

@@ -16,6 +16,7 @@ mod curves;
 mod decoder;
 mod encoder;
 mod formats;
+mod group_key;
 mod kem;
 mod key;
 mod keymgmt;

@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::ffi::CString;
 
+use curve25519::Offers;
 use kex::{Backend, GroupVisitor, TlsKem, visit_groups};
 use openssl_abi::functions::provider as function;
 use openssl_abi::{
@@ -12,9 +13,10 @@ use openssl_abi::{
 use warmup::WarmUp;
 
 use crate::config::{Config, ConfigError};
-use crate::curves::{self, Ed25519, Exchange, Offers, Scheme, Signature, X25519};
+use crate::curves::{Ed25519, Exchange, Scheme, Signature, X25519};
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
+use crate::group_key::GroupKey;
 use crate::kem::KeyEncapsulation;
 use crate::keymgmt::KeyManagement;
 use crate::pools::GroupPools;
@@ -103,7 +105,7 @@ impl Table {
 
 impl GroupVisitor for Provider {
     fn visit<K: TlsKem>(&mut self) {
-        self.key_management.add(K::GROUP, PROPERTIES, KeyManagement::<K>::DISPATCH);
+        self.key_management.add(K::GROUP, PROPERTIES, KeyManagement::<GroupKey<K>>::DISPATCH);
         self.key_encapsulation.add(K::GROUP, PROPERTIES, KeyEncapsulation::<K>::DISPATCH);
         for (properties, implementation) in Encoder::<K>::ALL {
             self.encoders.add(K::GROUP, properties, implementation);
@@ -144,11 +146,11 @@ impl Provider {
         };
         visit_groups(&mut provider);
         if offers.x25519 {
-            provider.key_management.add_scheme::<X25519>(curves::KeyManagement::<X25519>::DISPATCH);
+            provider.key_management.add_scheme::<X25519>(KeyManagement::<X25519>::DISPATCH);
             provider.key_exchange.add_scheme::<X25519>(Exchange::DISPATCH);
         }
         if offers.ed25519 {
-            let key_management = curves::KeyManagement::<Ed25519>::DISPATCH;
+            let key_management = KeyManagement::<Ed25519>::DISPATCH;
             provider.key_management.add_scheme::<Ed25519>(key_management);
             let signature = Signature::dispatch(Release::of(&core));
             provider.signature.add_scheme::<Ed25519>(signature);

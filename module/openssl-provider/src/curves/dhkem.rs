@@ -4,7 +4,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use crate::curves::{KEY_BYTES, clamp};
+use crate::curves::scheme::{KEY_BYTES, clamp};
 
 /// The suite DHKEM(X25519, HKDF-SHA256): "KEM" and 0x0020.
 const SUITE: &[u8] = b"KEM\x00\x20";

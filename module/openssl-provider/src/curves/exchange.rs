@@ -9,7 +9,7 @@ use openssl_abi::functions::keyexch as function;
 use openssl_abi::{Dispatch, Param, guard};
 
 use crate::curves::key::{Key, KeyMaterial};
-use crate::curves::{Scheme, X25519};
+use crate::curves::scheme::{Scheme, X25519};
 use crate::provider::Provider;
 use crate::reason;
 
@@ -120,7 +120,7 @@ impl Exchange {
                     let secret = x25519::SecretKey::from_bytes(secret);
                     x25519::shared_secret(provider.backend, &secret, &peer)
                 });
-                let shared = match shared.and_then(|shared| shared.map_err(Into::into)) {
+                let shared = match shared.map_err(kex::Error::from) {
                     Ok(shared) => shared,
                     Err(error) => {
                         provider.core.raise(reason::INVALID_KEY, &error.to_string());
