@@ -4,6 +4,8 @@ use core::num::NonZeroU64;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::generation::generation;
+
 /// A value of which each process has its own. A child of fork neither uses nor frees the inherited
 /// one: a thread of the parent may have been in the middle of changing it.
 pub struct PerProcess<T>(AtomicPtr<Entry<T>>);
@@ -16,7 +18,7 @@ struct Entry<T> {
 /// Identifies a process among those it was forked from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
-    /// The [`generation`](crate::generation) of the process.
+    /// The [`generation`](crate::generation()) of the process.
     Known(NonZeroU64),
     /// The process ID, where the kernel cannot detect a fork. Such a process must not store
     /// secrets.
@@ -27,7 +29,7 @@ impl Process {
     /// The calling process.
     #[inline]
     pub fn current() -> Self {
-        match crate::generation() {
+        match generation() {
             Some(generation) => Process::Known(generation),
             None => Process::Unknown(std::process::id()),
         }

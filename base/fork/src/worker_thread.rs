@@ -7,7 +7,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle, Thread};
 
-use crate::{PerProcess, Process};
+use crate::per_process::{PerProcess, Process};
 
 /// A background thread that is started when it is first needed. Each process has its own, and the
 /// thread does not keep its process alive.

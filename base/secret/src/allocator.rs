@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::alloc::{alloc_zeroed, dealloc};
 
 use crate::arena::{Arena, OnFork};
-use crate::erase;
+use crate::erase::erase;
 use crate::set::Set;
 
 /// Slots are aligned to cache lines.

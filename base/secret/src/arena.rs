@@ -2,7 +2,7 @@
 
 use core::ptr::{self, NonNull};
 
-use crate::erase;
+use crate::erase::erase;
 
 /// Contents of memory in a child of fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,16 +14,12 @@
 
 mod allocator;
 mod arena;
+mod erase;
 mod owner;
 mod set;
 
 pub use allocator::wiped_on_fork;
 pub use arena::{Arena, OnFork};
+pub use erase::erase;
 pub use owner::Secret;
 pub use set::{Bits, Set, Word};
-
-/// Overwrites bytes with zeros in a way that the compiler cannot remove.
-pub fn erase(bytes: &mut [u8]) {
-    bytes.fill(0);
-    zeroize::optimization_barrier(bytes);
-}

@@ -4,8 +4,10 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 use std::ffi::CString;
 
+use crate::dispatch::Dispatch;
 use crate::functions::{bio, upcall};
-use crate::{CoreBio, CoreHandle, Dispatch, Param, Passphrase};
+use crate::param::Param;
+use crate::types::{CoreBio, CoreHandle, Passphrase};
 
 /// The functions of the libcrypto that loaded the provider.
 #[derive(Clone, Copy, Debug)]

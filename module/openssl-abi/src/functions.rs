@@ -3,7 +3,9 @@
 
 use core::ffi::{c_char, c_int, c_uchar, c_void};
 
-use crate::{Algorithm, Callback, CoreBio, CoreHandle, Function, Item, Param, Passphrase};
+use crate::dispatch::Function;
+use crate::param::Param;
+use crate::types::{Algorithm, Callback, CoreBio, CoreHandle, Item, Passphrase};
 
 macro_rules! functions {
     ($($(#[$module_doc:meta])* mod $module:ident $prefix:literal {

@@ -2,7 +2,9 @@
 
 use core::ffi::{CStr, c_int, c_uint, c_void};
 
-use crate::{Callback, Param, names};
+use crate::names;
+use crate::param::Param;
+use crate::types::Callback;
 
 /// A TLS group, as the `TLS-GROUP` capability describes it to libssl.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,8 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::marker::{PhantomData, PhantomPinned};
 
-use crate::{Dispatch, Param};
+use crate::dispatch::Dispatch;
+use crate::param::Param;
 
 macro_rules! opaque {
     ($(#[$doc:meta] $name:ident)*) => {$(

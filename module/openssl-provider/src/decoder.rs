@@ -14,11 +14,11 @@ use openssl_abi::{
 };
 use secret::Secret;
 
+use crate::context::Provider;
 use crate::formats::{Found, public_from_der, secret_from_der};
 use crate::group_key::{GroupKey, Key, KeyMaterial};
 use crate::keymgmt::KeyManagement;
 use crate::memory::{self, NoMemory};
-use crate::provider::Provider;
 use crate::reason;
 
 /// Longer objects are not keys of the module.

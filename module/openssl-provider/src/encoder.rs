@@ -13,6 +13,7 @@ use openssl_abi::{
 };
 use zeroize::Zeroizing;
 
+use crate::context::Provider;
 use crate::formats::{
     Cipher, Structure, WriteError, encrypt, pem, public_to_der, secret_to_der, text,
 };
@@ -20,7 +21,6 @@ use crate::group_key::{GroupKey, Key, KeyMaterial, public_bytes, secret_bytes};
 use crate::key::{KeyType, Raised};
 use crate::keymgmt::KeyManagement;
 use crate::memory::{Buffer, NoMemory};
-use crate::provider::Provider;
 use crate::reason;
 
 /// Maximum length of a passphrase in bytes, as in libcrypto.

@@ -8,9 +8,9 @@ pub(crate) use keypool::KeyMaterial;
 use openssl_abi::{Param, ParamType, Params, ValueError, WrongType, names, selection};
 use secret::Secret;
 
+use crate::context::Provider;
 use crate::key::{KeyType, Raised, SharedKey, selects};
 use crate::memory::{self, NoMemory};
-use crate::provider::Provider;
 use crate::reason;
 
 /// The type of the keys of `K`.

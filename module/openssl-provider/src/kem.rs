@@ -9,8 +9,8 @@ use kex::{Kem, TlsKem};
 use openssl_abi::functions::kem as function;
 use openssl_abi::{Dispatch, Param, guard};
 
+use crate::context::Provider;
 use crate::group_key::{Key, KeyMaterial};
-use crate::provider::Provider;
 use crate::reason;
 
 /// The functions for keys of `K`.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use openssl_abi::functions::keymgmt as function;
 use openssl_abi::{Callback, Dispatch, Param, Params, guard, names, selection};
 
+use crate::context::Provider;
 use crate::key::{KEY_PAIR_TYPES, KeyType, Raised, SharedKey, selects};
 use crate::memory::NoMemory;
-use crate::provider::Provider;
 use crate::reason;
 
 /// The functions for keys of `T`.

@@ -12,6 +12,7 @@ use core::ffi::{c_int, c_void};
 use openssl_abi::{Core, CoreHandle, Dispatch, guard};
 
 mod config;
+mod context;
 mod curves;
 mod decoder;
 mod encoder;
@@ -25,9 +26,8 @@ mod pools;
 mod provider;
 mod reason;
 mod release;
+mod table;
 mod tls;
-
-use provider::Provider;
 
 /// The version that the provider reports to OpenSSL.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -48,11 +48,11 @@ pub unsafe extern "C" fn OSSL_provider_init(
         // SAFETY: the arguments come from libcrypto; the provider, which keeps the result, is gone
         // after teardown.
         let core = unsafe { Core::new(handle, functions) };
-        match Provider::new(core) {
+        match provider::load(core) {
             Ok(provider) => {
                 // SAFETY: libcrypto gives places to write to.
                 unsafe {
-                    *out = Provider::DISPATCH.as_ptr();
+                    *out = provider::DISPATCH.as_ptr();
                     *context = Box::into_raw(Box::new(provider)).cast();
                 }
                 1

@@ -6,7 +6,7 @@ use std::ffi::CString;
 use kex::TLS_GROUPS;
 use openssl_abi::{Callback, Core, GroupKind, TlsGroup};
 
-use crate::provider::Provider;
+use crate::context::Provider;
 use crate::release::Release;
 
 const X25519_CODE_POINT: u16 = 0x001d;

@@ -8,9 +8,9 @@ use curve25519::x25519;
 use openssl_abi::functions::keyexch as function;
 use openssl_abi::{Dispatch, Param, guard};
 
+use crate::context::Provider;
 use crate::curves::key::{Key, KeyMaterial};
 use crate::curves::scheme::{Scheme, X25519};
-use crate::provider::Provider;
 use crate::reason;
 
 /// The functions of the algorithm.

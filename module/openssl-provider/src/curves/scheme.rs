@@ -7,7 +7,7 @@ use kex::{Backend, Error, KeyExchange, X25519Secret};
 use random::OperationRandom;
 use secret::Secret;
 
-use crate::provider::Provider;
+use crate::context::Provider;
 
 /// Size of a public key and of a secret key in bytes.
 pub(super) const KEY_BYTES: usize = 32;

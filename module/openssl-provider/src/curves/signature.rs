@@ -11,9 +11,9 @@ use curve25519::ed25519::{
 use openssl_abi::functions::signature as function;
 use openssl_abi::{Dispatch, Param, ParamType, Params, guard, names};
 
+use crate::context::Provider;
 use crate::curves::key::{Key, KeyMaterial};
 use crate::curves::scheme::Ed25519;
-use crate::provider::Provider;
 use crate::reason;
 use crate::release::Release;
 
