@@ -90,8 +90,8 @@ impl<T: KeyType> KeyManagement<T> {
         params: *const Param,
     ) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back what `generation_init` gave, to one caller at a time, and
-            // parameters; the provider is still there.
+            // SAFETY: libcrypto hands back what `generation_init` gave, to one caller at a time,
+            // and parameters; the provider is still there.
             let (generation, provider, params) = unsafe {
                 let generation = &mut *generation.cast::<Generation<T>>();
                 let provider = generation.provider;
@@ -116,7 +116,8 @@ impl<T: KeyType> KeyManagement<T> {
         _: *mut c_void,
     ) -> *mut c_void {
         guard(ptr::null_mut(), || {
-            // SAFETY: libcrypto hands back what `generation_init` gave; the provider is still there.
+            // SAFETY: libcrypto hands back what `generation_init` gave; the provider is still
+            // there.
             let (provider, generation) = unsafe {
                 let generation = &*generation.cast::<Generation<T>>();
                 (&*generation.provider, generation)
@@ -153,8 +154,8 @@ impl<T: KeyType> KeyManagement<T> {
             return ptr::null_mut();
         }
         let place = reference.cast_mut().cast::<*mut c_void>();
-        // SAFETY: our decoder made the reference from such an address, and sees by the null that the
-        // key was taken.
+        // SAFETY: our decoder made the reference from such an address, and sees by the null that
+        // the key was taken.
         unsafe { ptr::replace(place, ptr::null_mut()) }
     }
 
