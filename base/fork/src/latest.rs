@@ -1,25 +1,28 @@
+//! A shared value that is read and replaced without a lock.
+
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// A value that threads read and replace without a lock, which a child of fork could inherit from a thread that it does not have.
+/// A value that threads read and replace without a lock. A lock could be held by another thread at
+/// the moment of a fork, and would then stay held in the child.
 ///
-/// A value that was replaced is dropped as soon as nobody uses the cell, at the latest with the cell. A child that was forked from
-/// the middle of a use of the cell drops what it replaces with the cell only.
+/// A replaced value is dropped as soon as no thread uses the cell, at the latest with the cell. A
+/// child that was forked in the middle of such a use drops replaced values only with the cell.
 #[derive(Debug)]
 pub struct Latest<T> {
     latest: AtomicPtr<Node<T>>,
-    /// Threads that are reading or replacing the value.
+    /// Number of threads that are reading or replacing the value.
     users: AtomicUsize,
 }
 
 #[derive(Debug)]
 struct Node<T> {
     value: T,
-    /// What this value replaced, until it is dropped.
+    /// The values that this one replaced, until they are dropped.
     older: AtomicPtr<Node<T>>,
 }
 
-/// Counts a user from its making to its drop.
+/// Counts a thread as a user of the cell from `enter` to the drop.
 struct User<'a>(&'a AtomicUsize);
 
 impl<'a> User<'a> {
@@ -36,18 +39,19 @@ impl Drop for User<'_> {
 }
 
 impl<T> Latest<T> {
-    /// A cell with a value, or without.
+    /// A cell that holds `value`, or nothing.
     pub fn new(value: Option<T>) -> Self {
         let node = value.map_or(ptr::null_mut(), Node::boxed);
         Latest { latest: AtomicPtr::new(node), users: AtomicUsize::new(0) }
     }
 
-    /// Puts `value` in the place of the one before.
+    /// Replaces the value by `value`.
     pub fn set(&self, value: T) {
         let _user = User::enter(&self.users);
         let new = Node::boxed(value);
         let mut before = self.latest.load(Ordering::SeqCst);
-        // SAFETY: `new` is ours until it is published, and stays while we are counted as a user: only a user that is alone frees.
+        // SAFETY: `new` is ours until it is published, and stays while we are counted as a user:
+        // only a user that is alone frees.
         let older = unsafe { &(*new).older };
         loop {
             older.store(before, Ordering::Relaxed);
@@ -58,7 +62,8 @@ impl<T> Latest<T> {
                 Err(other) => before = other,
             }
         }
-        // A user that is alone now has no other before it in `older`, and every later one begins at `new` or at a newer value.
+        // A thread that is the only user now has exclusive access to `older`; later users start at
+        // `new` or at a newer value.
         if self.users.load(Ordering::SeqCst) == 1 {
             let older = older.swap(ptr::null_mut(), Ordering::SeqCst);
             // SAFETY: a list of nodes that were published, and that nobody else can reach.
@@ -68,10 +73,11 @@ impl<T> Latest<T> {
 }
 
 impl<T: Clone> Latest<T> {
-    /// A copy of the value, if there is one.
+    /// A clone of the value; `None` if the cell is empty.
     pub fn get(&self) -> Option<T> {
         let _user = User::enter(&self.users);
-        // SAFETY: null, or published; what is published is not freed while we are counted as a user.
+        // SAFETY: null, or published; what is published is not freed while we are counted as a
+        // user.
         let node = unsafe { self.latest.load(Ordering::SeqCst).as_ref() };
         node.map(|node| node.value.clone())
     }
@@ -82,10 +88,11 @@ impl<T> Node<T> {
         Box::into_raw(Box::new(Node { value, older: AtomicPtr::new(ptr::null_mut()) }))
     }
 
-    /// Frees a node and all that are older, one after the other.
+    /// Frees a node and all older ones in a loop, not recursively.
     ///
     /// # Safety
-    /// `node` is null or comes from [`Node::boxed`], as all that are older, and nobody uses them any more.
+    /// `node` is null or comes from [`Node::boxed`], as do all older ones, and no thread uses them
+    /// any more.
     unsafe fn free(mut node: *mut Self) {
         while !node.is_null() {
             // SAFETY: by the caller's promise.
@@ -131,7 +138,8 @@ mod tests {
         assert_eq!(whole.get().as_deref(), Some(&1));
     }
 
-    /// What was replaced during a use stays until the next change without one.
+    /// A value that is replaced while the cell is in use is dropped by the next change without
+    /// users.
     #[test]
     fn a_value_outlives_its_users() {
         let cell = Latest::new(Some(Arc::new(1)));
@@ -142,7 +150,7 @@ mod tests {
         drop(user);
         cell.set(Arc::new(3));
         assert!(first.upgrade().is_none());
-        // Many at once are freed one by one: the stack does not grow.
+        // A long list of old values is freed in a loop: the stack does not grow.
         let user = User::enter(&cell.users);
         (0..100_000).for_each(|i| cell.set(Arc::new(i)));
         drop(user);

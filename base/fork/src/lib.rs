@@ -1,160 +1,20 @@
-//! Whether this is still the process that it was.
+//! State that must not survive a fork: detects a forked child, and gives each process its own.
 //!
-//! A child of fork has a copy of all its parent's memory, and what is there must serve one of them only: keys, and the state of random
-//! generators. A process's number does not tell, since numbers come again, and `pthread_atfork` does not hear of a bare `clone`.
-//! A page marked `MADV_WIPEONFORK` is zero in the child, however that was made.
+//! A child of fork has a copy of its parent's memory, but keys and states of random generators must
+//! be used by one process only. A process ID cannot tell them apart, since IDs are used again, and
+//! `pthread_atfork` misses a bare `clone`. A page marked `MADV_WIPEONFORK` is zero in the child,
+//! however it was created.
 //!
-//! On that stand [`PerProcess`], for what each process must have of its own, and [`Companion`], a thread that each process has of its own.
-//! [`Latest`] is a value that threads share without a lock, which a child could inherit held.
+//! [`PerProcess`] is a value of which each process has its own, and [`WorkerThread`] a background
+//! thread of which each process has its own. [`Latest`] is a value that threads share without a
+//! lock, which a child could inherit held.
 
-mod companion;
+mod generation;
 mod latest;
 mod per_process;
+mod worker_thread;
 
-use core::num::NonZeroU64;
-
-pub use companion::{Companion, Control, NoThread};
+pub use generation::generation;
 pub use latest::Latest;
 pub use per_process::{PerProcess, Process};
-
-/// A number that differs between a process and what it was forked from: whoever keeps something that only one process may use keeps
-/// this number with it, and compares. `None` where the kernel cannot tell: keep nothing.
-///
-/// Costs a read of memory, but for the first call in a process.
-#[inline]
-pub fn generation() -> Option<NonZeroU64> {
-    #[cfg(target_os = "linux")]
-    return linux::generation();
-    #[cfg(not(target_os = "linux"))]
-    None
-}
-
-#[cfg(target_os = "linux")]
-mod linux {
-    use core::num::NonZeroU64;
-    use core::ptr::{self, NonNull};
-    use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-
-    /// Enough for a number: the kernel rounds up to a page.
-    const BYTES: usize = size_of::<AtomicU64>();
-
-    /// The wiped page; null before the first call, [`refused`] if there is none. No lock: a child might find one taken by a thread that it
-    /// does not have.
-    static PAGE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
-    /// The latest number; copied by fork, so that a child's numbers are new.
-    static LATEST: AtomicU64 = AtomicU64::new(0);
-
-    /// Stands for a page that the kernel would not wipe.
-    fn refused() -> *mut AtomicU64 {
-        (&raw const LATEST).cast_mut()
-    }
-
-    #[inline]
-    pub(super) fn generation() -> Option<NonZeroU64> {
-        let mut page = PAGE.load(Ordering::Acquire);
-        if page.is_null() {
-            page = publish();
-        }
-        if page == refused() {
-            return None;
-        }
-        // SAFETY: what is published and not `refused` is a mapped page that stays mapped, zero or a number.
-        let number = unsafe { &*page };
-        NonZeroU64::new(number.load(Ordering::Relaxed)).or_else(|| enter(number))
-    }
-
-    /// Numbers this process.
-    #[cold]
-    fn enter(number: &AtomicU64) -> Option<NonZeroU64> {
-        let new = LATEST.fetch_add(1, Ordering::Relaxed) + 1;
-        let won = number.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed);
-        NonZeroU64::new(won.map_or_else(|other| other, |_| new))
-    }
-
-    /// Maps the page, unless another thread was faster.
-    #[cold]
-    fn publish() -> *mut AtomicU64 {
-        let page = map().map_or(refused(), NonNull::as_ptr);
-        match PAGE.compare_exchange(ptr::null_mut(), page, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => page,
-            Err(other) => {
-                if page != refused() {
-                    // SAFETY: the page is ours, and nobody else has seen it.
-                    unsafe { libc::munmap(page.cast(), BYTES) };
-                }
-                other
-            }
-        }
-    }
-
-    /// A page that is zero, and will be in a child.
-    fn map() -> Option<NonNull<AtomicU64>> {
-        /// No advice; a kernel or an emulator that takes it takes anything and does nothing.
-        const NONSENSE: libc::c_int = -1;
-        // SAFETY: a new mapping, where the kernel likes; advice changes no memory of others.
-        unsafe {
-            let page = libc::mmap(
-                ptr::null_mut(),
-                BYTES,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            );
-            if page == libc::MAP_FAILED {
-                return None;
-            }
-            if libc::madvise(page, BYTES, NONSENSE) == 0
-                || libc::madvise(page, BYTES, libc::MADV_WIPEONFORK) != 0
-            {
-                libc::munmap(page, BYTES);
-                return None;
-            }
-            NonNull::new(page.cast())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn is_the_same_in_all_threads() {
-        let here = generation();
-        let there = std::thread::spawn(generation).join().unwrap();
-        assert_eq!(here, there);
-        assert_eq!(here, generation());
-    }
-
-    /// A kernel of ours wipes pages: Linux does since 4.14.
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn differs_in_a_child_and_in_its_child() {
-        let parent = generation().expect("the kernel cannot wipe pages");
-        let in_child = |of: &dyn Fn() -> i32| -> i32 {
-            // SAFETY: the child calls nothing but `generation`, `fork`, `waitpid` and `_exit`.
-            unsafe {
-                let child = libc::fork();
-                assert!(child >= 0);
-                if child == 0 {
-                    libc::_exit(of());
-                }
-                let mut status = 0;
-                assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
-                libc::WEXITSTATUS(status)
-            }
-        };
-        let differing = in_child(&|| {
-            let child = generation();
-            let grandchild = in_child(&|| {
-                let grandchild = generation();
-                i32::from(grandchild.is_some() && grandchild != child && grandchild != Some(parent))
-            });
-            i32::from(child.is_some() && child != Some(parent) && child == generation())
-                + 2 * grandchild
-        });
-        assert_eq!(differing, 3);
-        assert_eq!(generation(), Some(parent));
-    }
-}
+pub use worker_thread::{Control, NotStarted, WorkerThread};

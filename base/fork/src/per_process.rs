@@ -1,9 +1,13 @@
+//! Values of which each process has its own.
+
 use core::num::NonZeroU64;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// Something of which each process has its own. What a child of fork inherits, it neither uses nor frees: threads that it does not
-/// have may have been in the middle of a change.
+use crate::generation::generation;
+
+/// A value of which each process has its own. A child of fork neither uses nor frees the inherited
+/// one: a thread of the parent may have been in the middle of changing it.
 pub struct PerProcess<T>(AtomicPtr<Entry<T>>);
 
 struct Entry<T> {
@@ -11,20 +15,21 @@ struct Entry<T> {
     value: T,
 }
 
-/// What tells a process from those that it was forked from.
+/// Identifies a process among those it was forked from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
-    /// Its [`generation`](crate::generation).
+    /// The [`generation`](crate::generation()) of the process.
     Known(NonZeroU64),
-    /// A process whose kernel does not tell, which must not keep anything secret; its number.
+    /// The process ID, where the kernel cannot detect a fork. Such a process must not store
+    /// secrets.
     Unknown(u32),
 }
 
 impl Process {
-    /// The one that this is.
+    /// The calling process.
     #[inline]
     pub fn current() -> Self {
-        match crate::generation() {
+        match generation() {
             Some(generation) => Process::Known(generation),
             None => Process::Unknown(std::process::id()),
         }
@@ -38,18 +43,20 @@ impl<T> Default for PerProcess<T> {
 }
 
 impl<T> PerProcess<T> {
-    /// Nobody has one yet.
+    /// An empty cell.
     pub const fn new() -> Self {
         PerProcess(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// This process's, if it has one.
+    /// The value of `process`, if it has one.
     #[inline]
     pub fn get(&self, process: Process) -> Option<&T> {
         self.latest().filter(|entry| entry.process == process).map(|entry| &entry.value)
     }
 
-    /// This process's. `make` makes one, told what a process before left; it may be called although another thread's is used then.
+    /// The value of `process`. If it has none, `make` makes one; its argument is the value
+    /// inherited from the parent process. If two threads make one at once, one of the two is
+    /// dropped.
     #[inline]
     pub fn get_or_make(&self, process: Process, make: impl FnOnce(Option<&T>) -> T) -> &T {
         self.get(process).unwrap_or_else(|| self.make(process, make))
@@ -62,7 +69,8 @@ impl<T> PerProcess<T> {
         let new = Box::into_raw(Box::new(Entry { process, value }));
         let expected = old.map_or(ptr::null_mut(), |entry| ptr::from_ref(entry).cast_mut());
         match self.0.compare_exchange(expected, new, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: what was published stays until `self` is dropped, and longer where a child inherited it.
+            // SAFETY: what was published stays until `self` is dropped, and longer where a child
+            // inherited it.
             Ok(_) => unsafe { &(*new).value },
             Err(other) => {
                 // SAFETY: it was made above, and nobody has seen it.

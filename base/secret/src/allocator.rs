@@ -1,4 +1,5 @@
-//! Blocks of protected memory: slots of static classes, one for each power of two, and mappings of their own beyond that.
+//! Blocks of protected memory: slots of static size classes (powers of two) up to 64 KiB, and a
+//! mapping for each larger value.
 
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -8,34 +9,35 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::alloc::{alloc_zeroed, dealloc};
 
 use crate::arena::{Arena, OnFork};
-use crate::erase;
+use crate::erase::erase;
 use crate::set::Set;
 
-/// Slots begin in different cache lines.
+/// Slots are aligned to cache lines.
 pub(crate) const LARGEST_ALIGNMENT: usize = Arena::SLOT_ALIGNMENT;
 
 const SMALLEST_SLOT_BYTES: usize = 64;
 const LARGEST_SLOT_BYTES: usize = 64 * 1024;
 const CLASSES: usize = (LARGEST_SLOT_BYTES / SMALLEST_SLOT_BYTES).ilog2() as usize + 1;
-/// Memory of a class. Pages are taken from the system as they are first used.
+/// Bytes of each class. The kernel provides pages when they are first used.
 const CLASS_BYTES: usize = 2 << 20;
-/// A multiple of what systems call a page.
+/// A multiple of the page size.
 const PAGE_BYTES: usize = 4096;
-/// Bytes that are locked at a time: whole pages of any size that Linux has, and not much of what a process may lock.
+/// Bytes locked at a time: whole pages of every page size, and little of the process's limit.
 const LOCKED_TOGETHER_BYTES: usize = 64 * 1024;
 
 thread_local! {
-    /// Where the thread's new secrets go.
+    /// Handling on fork of the secrets that this thread creates.
     static ON_FORK: Cell<OnFork> = const { Cell::new(OnFork::Keep) };
 }
 
-/// Runs `work`. A child of fork finds zeros in place of each [`Secret`](crate::Secret) that the calling thread makes meanwhile.
+/// Runs `work`. In a child of fork, each [`Secret`](crate::Secret) that the calling thread creates
+/// meanwhile is zero.
 ///
-/// For values that the child must not share with its parent: keys in stock, batches under construction, states of generators.
-/// A child that goes on inside `work`, as one that a signal handler forked, computes with zeros: compare
-/// [`fork::generation`] before the results are used.
+/// For values that parent and child must not share: keys in stock, batches under construction,
+/// states of random generators. A child that continues inside `work`, forked by a signal handler,
+/// computes with zeros: compare [`fork::generation`] before the results are used.
 pub fn wiped_on_fork<R>(work: impl FnOnce() -> R) -> R {
-    /// Also when `work` panics.
+    /// Restores the previous setting, also if `work` panics.
     struct Restore(OnFork);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -47,22 +49,22 @@ pub fn wiped_on_fork<R>(work: impl FnOnce() -> R) -> R {
 }
 
 fn set_on_fork(on_fork: OnFork) -> OnFork {
-    // A thread that is ending has no such variable any more, and makes no keys either.
+    // The variable of a thread that is ending is gone; such a thread makes no keys.
     ON_FORK.try_with(|current| current.replace(on_fork)).unwrap_or(OnFork::Keep)
 }
 
-/// Memory for one value.
+/// The memory of one value.
 pub(crate) enum Block {
     /// A slot of a class.
     Slot(&'static Class),
-    /// A mapping for this value alone.
+    /// A mapping of its own.
     Own(NonNull<Mapping>),
-    /// Ordinary memory, as there was no other.
+    /// Unprotected memory, as no other was available.
     Heap,
 }
 
 impl Block {
-    /// Memory of zeros; `None` if there is none of any kind.
+    /// Zeroed memory; `None` if there is no memory at all.
     pub(crate) fn zeroed(layout: Layout) -> Option<(Self, NonNull<u8>)> {
         let on_fork = ON_FORK.try_with(Cell::get).unwrap_or(OnFork::Keep);
         if let Some((class, memory)) = Class::for_bytes(on_fork, layout.size()) {
@@ -81,10 +83,10 @@ impl Block {
         !matches!(self, Block::Heap)
     }
 
-    /// Overwrites the value's memory and gives it back.
+    /// Erases the value's memory and frees it.
     ///
     /// # Safety
-    /// `memory` and `layout` are those of [`Block::zeroed`], and nobody uses the memory again.
+    /// `memory` and `layout` are those of [`Block::zeroed`], and the memory is not used again.
     pub(crate) unsafe fn erase_and_free(&self, memory: NonNull<u8>, layout: Layout) {
         if layout.size() == 0 {
             return;
@@ -116,28 +118,31 @@ fn heap(layout: Layout) -> Option<NonNull<u8>> {
 #[repr(align(64))]
 struct Aligned;
 
-/// Slots of one size, mapped when the first is wanted. Free slots hold zeros.
+/// Slots of one size, mapped when the first one is needed. Free slots hold zeros.
 pub(crate) struct Class {
     slot_bytes: usize,
     arena: Arena,
     free: Set<AtomicU64>,
-    /// Slots, from the first on, whose pages are locked, or are not because the process must not lock them.
+    /// Number of slots, counted from the first, that were locked as far as the process may lock
+    /// memory.
     locked: AtomicUsize,
-    /// The generation of the process that locked them: a child of fork has the memory, but not the locks.
+    /// Generation of the process that locked them. A child of fork inherits the memory without the
+    /// locks.
     locked_by: AtomicU64,
 }
 
-/// The classes of each kind; null before the first use, [`refused`] if there is no such memory.
+/// The classes by [`OnFork`] and size; null before the first use, [`refused`] if the kernel would
+/// not protect the memory.
 static KEPT: [AtomicPtr<Class>; CLASSES] = [const { AtomicPtr::new(ptr::null_mut()) }; CLASSES];
 static WIPED: [AtomicPtr<Class>; CLASSES] = [const { AtomicPtr::new(ptr::null_mut()) }; CLASSES];
 
-/// Stands for a class that the kernel refused.
+/// Marks a class that the kernel refused.
 fn refused() -> *mut Class {
     NonNull::dangling().as_ptr()
 }
 
 impl Class {
-    /// A slot of at least `bytes` bytes; `None` if there is none.
+    /// A free slot of at least `bytes` bytes; `None` if there is none.
     fn for_bytes(on_fork: OnFork, bytes: usize) -> Option<(&'static Class, NonNull<u8>)> {
         if bytes == 0 || bytes > LARGEST_SLOT_BYTES {
             return None;
@@ -160,7 +165,7 @@ impl Class {
         Some((class, class.claim()?))
     }
 
-    /// Maps a class, unless another thread was faster.
+    /// Maps a class, unless another thread has done so first.
     #[cold]
     fn publish(place: &AtomicPtr<Class>, slot_bytes: usize, on_fork: OnFork) -> *mut Class {
         let class = Self::new(slot_bytes, on_fork);
@@ -187,7 +192,7 @@ impl Class {
         Some(Class { slot_bytes, arena, free, locked, locked_by })
     }
 
-    /// Takes the first free slot, which is the likeliest to be in the cache.
+    /// Claims the first free slot, which is the likeliest to be in the cache.
     fn claim(&self) -> Option<NonNull<u8>> {
         let slot = self.free.claim_first()?;
         let process = fork::generation().map_or(0, NonZeroU64::get);
@@ -199,7 +204,7 @@ impl Class {
         Some(self.arena.slot(slot).cast())
     }
 
-    /// Locks all slots up to the one that is about to be used.
+    /// Locks the slots up to and including `slot`.
     #[cold]
     fn lock(&self, slot: usize, process: u64) {
         let slots = (slot + 1).max(self.locked.load(Ordering::Relaxed));
@@ -210,35 +215,36 @@ impl Class {
         self.locked_by.store(process, Ordering::Relaxed);
     }
 
-    /// Gives a slot back that holds zeros.
+    /// Frees a slot, which must hold zeros.
     fn free(&self, memory: NonNull<u8>) {
         let first = self.arena.slot(0).cast::<u8>().addr().get();
         self.free.release((memory.addr().get() - first) / self.slot_bytes);
     }
 }
 
-/// A mapping for one value.
+/// A mapping that holds one value.
 pub(crate) struct Mapping {
     on_fork: OnFork,
     bytes: usize,
     arena: Arena,
-    /// The generation of the process that locked it.
+    /// Generation of the process that locked it.
     locked_by: u64,
 }
 
-/// Mappings of zeros that wait for their next value: fresh pages from the system cost more than a batch of keys.
-static WAITING: [AtomicPtr<Mapping>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
-/// Larger mappings go back to the system.
-const LARGEST_WAITING_BYTES: usize = 4 << 20;
+/// Freed mappings, all zeros, for the next values: new pages from the kernel cost more than making
+/// a batch of keys.
+static SPARE: [AtomicPtr<Mapping>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
+/// Larger mappings are returned to the kernel.
+const LARGEST_SPARE_BYTES: usize = 4 << 20;
 
 impl Mapping {
-    /// Memory of zeros.
+    /// Zeroed memory of at least `bytes` bytes.
     fn for_bytes(on_fork: OnFork, bytes: usize) -> Option<Box<Mapping>> {
         let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
         let process = fork::generation().map_or(0, NonZeroU64::get);
-        for place in &WAITING {
+        for place in &SPARE {
             let Some(mut mapping) = Self::take(place) else { continue };
-            // Not a much larger one: another value may need it.
+            // A much larger mapping is left for larger values.
             if mapping.on_fork == on_fork && (bytes..=2 * bytes).contains(&mapping.bytes) {
                 if mapping.locked_by != process {
                     mapping.arena.lock(1);
@@ -253,13 +259,13 @@ impl Mapping {
         Some(Box::new(Mapping { on_fork, bytes, arena, locked_by: process }))
     }
 
-    /// Keeps a mapping that holds zeros for the next value, or gives it back to the system.
+    /// Keeps a mapping of zeros for the next value, or returns it to the kernel.
     fn free(mut self: Box<Self>) {
-        if self.bytes > LARGEST_WAITING_BYTES {
+        if self.bytes > LARGEST_SPARE_BYTES {
             return;
         }
-        // Those that waited longest go, if there is no room: sizes change with demand.
-        for place in &WAITING {
+        // If all places are taken, the oldest mapping is returned, since sizes change with demand.
+        for place in &SPARE {
             let new = Box::into_raw(self);
             let old = place.swap(new, Ordering::AcqRel);
             if old.is_null() {
@@ -276,7 +282,7 @@ impl Mapping {
         (!mapping.is_null()).then(|| unsafe { Box::from_raw(mapping) })
     }
 
-    /// Puts a mapping back that was taken, unless the place is taken by now.
+    /// Puts a mapping back, unless its place has been taken meanwhile.
     fn put(self: Box<Self>, place: &AtomicPtr<Mapping>) {
         let new = Box::into_raw(self);
         if place
@@ -326,7 +332,7 @@ mod tests {
     #[test]
     fn large_memory_is_used_again() {
         let address = |bytes: usize| Secret::<[u8]>::slice(bytes).as_ptr();
-        // Other tests take mappings, too.
+        // Other tests take mappings at the same time.
         let again = (0..100).filter(|_| address(333_000) == address(300_000)).count();
         assert!(again > 0);
     }
@@ -339,7 +345,7 @@ mod tests {
         assert_eq!(size_of_val(&*Secret::<[u8; 0]>::zeroed()), 0);
     }
 
-    /// Values beyond a class's memory lie on the heap, and are told apart.
+    /// Values beyond the size of a class lie on the heap and report that.
     #[test]
     fn a_full_class_is_followed_by_the_heap() {
         const BYTES: usize = 16 * 1024;
@@ -371,7 +377,8 @@ mod tests {
         });
     }
 
-    /// The flags of the mapping that holds an address: "wf" wiped on fork, "dd" not dumped, "lo" locked.
+    /// The kernel's flags of the mapping that holds `address`: "wf" wiped on fork, "dd" not dumped,
+    /// "lo" locked.
     fn flags(address: *const u8) -> Vec<String> {
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let holds = |line: &str| {

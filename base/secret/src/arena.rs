@@ -1,8 +1,10 @@
+//! Mappings of slots that are left out of core dumps.
+
 use core::ptr::{self, NonNull};
 
-use crate::erase;
+use crate::erase::erase;
 
-/// The memory's fate in a child of fork.
+/// Contents of memory in a child of fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFork {
     /// The child finds zeros.
@@ -11,13 +13,13 @@ pub enum OnFork {
     Keep,
 }
 
-/// A mapping of slots of equal size that is left out of core dumps. Nobody is kept from using a slot twice: callers share them out
-/// by a [`Set`](crate::Set).
+/// A mapping of slots of equal size that is left out of core dumps. It does not keep two users from
+/// one slot: callers allocate slots with a [`Set`](crate::Set).
 pub struct Arena {
     memory: NonNull<u8>,
     slots: usize,
     slot_bytes: usize,
-    /// Bytes from one slot to the next.
+    /// Distance from one slot to the next in bytes.
     stride: usize,
 }
 
@@ -27,10 +29,11 @@ unsafe impl Send for Arena {}
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    /// Slots begin on multiples of this many bytes: cache lines, against false sharing.
+    /// Alignment of slots in bytes: a cache line, against false sharing.
     pub const SLOT_ALIGNMENT: usize = 64;
 
-    /// Slots of zeros. `None` if there is no memory, or if the kernel would not wipe it in a child or leave it out of dumps.
+    /// Zeroed slots. `None` if there is no memory, or if the kernel would not wipe it in a child or
+    /// leave it out of core dumps.
     pub fn new(slots: usize, slot_bytes: usize, on_fork: OnFork) -> Option<Self> {
         let stride = slot_bytes.checked_next_multiple_of(Self::SLOT_ALIGNMENT)?;
         let bytes = stride.checked_mul(slots).filter(|&bytes| bytes > 0)?;
@@ -51,7 +54,8 @@ impl Arena {
         let arena = Arena { memory: NonNull::new(memory.cast())?, slots, slot_bytes, stride };
         // SAFETY: the mapping is ours; the advice changes nothing that is in it now.
         let is_protected = unsafe {
-            // A huge page would be taken whole for a few slots. Kernels without huge pages refuse the advice.
+            // A huge page would be allocated as a whole for a few slots. Kernels without huge pages
+            // reject the advice.
             libc::madvise(memory, bytes, libc::MADV_NOHUGEPAGE);
             (on_fork == OnFork::Keep || libc::madvise(memory, bytes, libc::MADV_WIPEONFORK) == 0)
                 && libc::madvise(memory, bytes, libc::MADV_DONTDUMP) == 0
@@ -59,19 +63,19 @@ impl Arena {
         is_protected.then_some(arena)
     }
 
-    /// Keeps the first `slots` slots from being swapped out, and says whether the process may do that. Each process locks its own: a
-    /// child of fork has the memory without the locks.
+    /// Locks the first `slots` slots against swapping; `false` if the process may not. A child of
+    /// fork inherits the memory without the locks and must lock it again.
     pub fn lock(&self, slots: usize) -> bool {
         let bytes = self.stride * slots.min(self.slots);
-        // Pages are locked as they are used: most of them never are.
+        // Pages are locked when they are first used, and most never are.
         // SAFETY: the mapping is ours and has so many bytes.
         unsafe { libc::mlock2(self.memory.as_ptr().cast(), bytes, libc::MLOCK_ONFAULT) == 0 }
     }
 
-    /// The memory of a slot, all of it initialised.
+    /// The memory of slot number `slot`, all of it initialised.
     ///
     /// # Panics
-    /// There is no such slot.
+    /// `slot` is out of range.
     pub fn slot(&self, slot: usize) -> NonNull<[u8]> {
         assert!(slot < self.slots);
         // SAFETY: the slot lies inside the mapping.
@@ -83,7 +87,8 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         let bytes = self.stride * self.slots;
-        // SAFETY: the mapping is ours, and nobody has a slot any more. It is erased before the pages go to others.
+        // SAFETY: the mapping is ours, and nobody has a slot any more. It is erased before the
+        // pages go to others.
         unsafe {
             erase(core::slice::from_raw_parts_mut(self.memory.as_ptr(), bytes));
             libc::munmap(self.memory.as_ptr().cast(), bytes);

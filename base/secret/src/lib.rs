@@ -1,25 +1,25 @@
-//! Memory for secrets: left out of core dumps, locked where the process may lock memory, erased in place.
+//! Memory for secrets: left out of core dumps, locked where the process may lock memory, erased in
+//! place.
 //!
-//! [`Secret`] owns a value in such memory, from its creation to its erasure. The value is created as zeros and filled in place, and
-//! only the pointer to it moves, so moving the owner leaves no copy behind. Plain values on the stack are for the duration of a
-//! computation; everything that is returned, collected or kept is a [`Secret`].
+//! [`Secret`] owns a value in such memory, from its creation to its erasure. The value is created
+//! as zeros and filled in place, and only the pointer to it moves, so moving the owner leaves no
+//! copy behind. Plain values on the stack last for one computation; everything that is returned,
+//! collected or stored is a [`Secret`].
 //!
-//! A child of fork gets a copy of each value, unless the value was made inside [`wiped_on_fork`]: then the child finds zeros.
+//! A child of fork gets a copy of each value, except of those created inside [`wiped_on_fork`],
+//! which are zero in the child.
 //!
-//! There is no lock in this crate: a thread of the parent could hold it at the moment of the fork, and the child would wait for ever.
+//! No lock is used in this crate: a thread of the parent could hold it at the moment of a fork, and
+//! the child would wait forever.
 
 mod allocator;
 mod arena;
+mod erase;
 mod owner;
 mod set;
 
 pub use allocator::wiped_on_fork;
 pub use arena::{Arena, OnFork};
+pub use erase::erase;
 pub use owner::Secret;
 pub use set::{Bits, Set, Word};
-
-/// Overwrites bytes with zeros so that the compiler cannot leave it out.
-pub fn erase(bytes: &mut [u8]) {
-    bytes.fill(0);
-    zeroize::optimization_barrier(bytes);
-}

@@ -1,3 +1,5 @@
+//! The owner of a secret value.
+
 use core::alloc::Layout;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
@@ -7,12 +9,14 @@ use zerocopy::FromZeros;
 
 use crate::allocator::{Block, LARGEST_ALIGNMENT};
 
-/// The only place of a secret: a value in protected memory, erased when it is dropped.
+/// Owner of a secret: a value in protected memory that is erased on drop.
 ///
-/// The value begins as zeros and is filled in place. It must hold all of its data itself: `T`'s own destructor does not run,
-/// the bytes are overwritten instead. There is no `Clone` and no `Debug`; a copy is another `Secret`, filled from this one.
+/// The value is created as zeros and filled in place. It must not own other memory: `T`'s own
+/// destructor does not run, the bytes are overwritten instead. There is no `Clone` and no `Debug`;
+/// to copy, fill another `Secret` from this one.
 ///
-/// Where no protected memory can be had, the value lies on the heap and is erased all the same ([`Secret::is_protected`]).
+/// If no protected memory is available, the value lies on the heap and is still erased
+/// ([`Secret::is_protected`]).
 ///
 /// ```
 /// use secret::Secret;
@@ -33,7 +37,7 @@ unsafe impl<T: Send + ?Sized> Send for Secret<T> {}
 unsafe impl<T: Sync + ?Sized> Sync for Secret<T> {}
 
 impl<T: FromZeros> Secret<T> {
-    /// A value of zeros, to be filled in.
+    /// A value of zeros.
     pub fn zeroed() -> Self {
         const { assert!(align_of::<T>() <= LARGEST_ALIGNMENT) };
         let layout = Layout::new::<T>();
@@ -43,16 +47,17 @@ impl<T: FromZeros> Secret<T> {
 }
 
 impl<T: FromZeros> Secret<[T]> {
-    /// `count` values of zeros, to be filled in.
+    /// `count` values of zeros.
     ///
     /// # Panics
-    /// Their size exceeds `isize::MAX` bytes.
+    /// The size exceeds `isize::MAX` bytes.
     pub fn slice(count: usize) -> Self {
         let layout = Layout::array::<T>(count).expect("more bytes than memory can have");
         Self::try_slice(count).unwrap_or_else(|| handle_alloc_error(layout))
     }
 
-    /// [`Secret::slice`], or `None` if there is no memory, where that would end the process.
+    /// Like [`Secret::slice`], but returns `None` where that would end the process for lack of
+    /// memory.
     pub fn try_slice(count: usize) -> Option<Self> {
         const { assert!(align_of::<T>() <= LARGEST_ALIGNMENT) };
         let (block, memory) = Block::zeroed(Layout::array::<T>(count).ok()?)?;
@@ -79,7 +84,7 @@ impl<const BYTES: usize> Secret<[u8; BYTES]> {
 }
 
 impl<T: ?Sized> Secret<T> {
-    /// Whether the memory is left out of core dumps; if not, there was none of that kind.
+    /// Whether the value lies in protected memory; if not, none was available.
     pub fn is_protected(&self) -> bool {
         self.block.is_protected()
     }
@@ -89,8 +94,8 @@ impl<T: ?Sized> Deref for Secret<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the memory is there as long as its owner. Zeros are a `T`: those of the beginning, and those
-        // that a child of fork finds.
+        // SAFETY: the memory is there as long as its owner. Zeros are a `T`: those of the
+        // beginning, and those that a child of fork finds.
         unsafe { self.value.as_ref() }
     }
 }
@@ -105,7 +110,8 @@ impl<T: ?Sized> DerefMut for Secret<T> {
 impl<T: ?Sized> Drop for Secret<T> {
     fn drop(&mut self) {
         let layout = Layout::for_value(&**self);
-        // SAFETY: the layout is the one that the block was made for; nobody can reach the value any more.
+        // SAFETY: the layout is the one that the block was made for; nobody can reach the value any
+        // more.
         unsafe { self.block.erase_and_free(self.value.cast(), layout) };
     }
 }

@@ -1,16 +1,19 @@
+//! Sets of slot numbers that threads share without a lock.
+
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// A word that threads share: the processor's, or a model checker's.
+/// A word that threads share: an atomic, or a model checker's stand-in for one.
 pub trait Word: Send + Sync {
     /// A word with these bits set.
     fn new(bits: u64) -> Self;
-    /// The bits that are set, or were a moment ago.
+    /// The bits that are set, or were a moment ago (relaxed).
     fn peek(&self) -> u64;
-    /// Replaces the word by a hint for other threads; nothing follows from it.
+    /// Stores a word that other threads may use as a hint only (relaxed).
     fn hint(&self, bits: u64);
-    /// Clears bits and returns those that were set before. Sees what was done before the bits were set.
+    /// Clears bits and returns the previous word. Synchronizes with the [`Word::set`] of these bits
+    /// (acquire).
     fn clear(&self, bits: u64) -> u64;
-    /// Sets bits. The thread that clears them sees what was done before.
+    /// Sets bits. The thread that clears them sees all earlier writes of this thread (release).
     fn set(&self, bits: u64);
 }
 
@@ -38,11 +41,13 @@ impl Word for AtomicU64 {
 
 const BITS: usize = u64::BITS as usize;
 
-/// A set of slots, one bit each. A thread owns a slot that it took out, until it puts the slot into a set again. Nothing here waits.
+/// A set of slot numbers, one bit each. A thread that claims a slot owns it until it releases the
+/// slot into a set. No operation waits.
 pub struct Set<W> {
     lines: Box<[Line<W>]>,
     words: usize,
-    /// The place to look first: behind the slot that was taken last, so that slots take turns and the oldest goes first.
+    /// Start of the next search: behind the slot that was claimed last, so that the oldest goes
+    /// first.
     next: Line<W>,
 }
 
@@ -53,7 +58,7 @@ struct Line<W>([W; LINE_WORDS]);
 const LINE_WORDS: usize = 8;
 
 impl<W: Word> Set<W> {
-    /// All of `count` slots, or none.
+    /// A set of all slots from 0 to `count` - 1, or an empty set for that many.
     pub fn new(count: usize, full: bool) -> Self {
         let word = |i: usize| match count.saturating_sub(BITS * i) {
             _ if !full => W::new(0),
@@ -70,7 +75,7 @@ impl<W: Word> Set<W> {
         &self.lines[i / LINE_WORDS].0[i % LINE_WORDS]
     }
 
-    /// Takes up to `count` slots out, all of one word, which are then the caller's alone. Empty if there are none.
+    /// Claims up to `count` slots, all in one 64-bit word. Empty if the set is.
     pub fn claim(&self, count: usize) -> Bits {
         let claimed = self.claim_from(self.next.0[0].peek() as usize, count);
         if claimed.bits != 0 {
@@ -82,7 +87,7 @@ impl<W: Word> Set<W> {
 
     fn claim_from(&self, start: usize, count: usize) -> Bits {
         let start = start % (BITS * self.words);
-        // The first word comes twice: first what lies behind the start, in the end what lies before it.
+        // The first word is searched twice: at first behind `start`, at last before it.
         for i in 0..=self.words {
             let word = (start / BITS + i) % self.words;
             let behind = u64::MAX << (start % BITS);
@@ -105,33 +110,33 @@ impl<W: Word> Set<W> {
         Bits { word: 0, bits: 0 }
     }
 
-    /// Takes one slot out, if there is one: slots take turns.
+    /// Claims one slot, if there is one; slots take turns.
     pub fn claim_one(&self) -> Option<usize> {
         self.claim(1).slots().next()
     }
 
-    /// Takes the first slot out, if there is one: it is the likeliest to be in the cache.
+    /// Claims the first slot, if there is one: it is the likeliest to be in the cache.
     pub fn claim_first(&self) -> Option<usize> {
         self.claim_from(0, 1).slots().next()
     }
 
-    /// Puts slots in, which are then the caller's no more.
+    /// Releases slots into the set; they no longer belong to the caller.
     pub fn release_all(&self, slots: Bits) {
         self.word(slots.word).set(slots.bits);
     }
 
-    /// Puts a slot in, which is then the caller's no more.
+    /// Releases a slot into the set; it no longer belongs to the caller.
     pub fn release(&self, slot: usize) {
         self.word(slot / BITS).set(1 << (slot % BITS));
     }
 
-    /// Slots in the set, or how many there were a moment ago.
+    /// Number of slots in the set, or a moment ago.
     pub fn count(&self) -> usize {
         (0..self.words).map(|i| self.word(i).peek().count_ones() as usize).sum()
     }
 }
 
-/// Slots of one word.
+/// Some slots of one word.
 #[derive(Clone, Copy)]
 pub struct Bits {
     word: usize,
@@ -139,12 +144,12 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// Whether there are none.
+    /// Whether there are no slots.
     pub fn is_empty(self) -> bool {
         self.bits == 0
     }
 
-    /// The slots' numbers.
+    /// The slot numbers in ascending order.
     pub fn slots(self) -> impl Iterator<Item = usize> {
         let mut rest = self.bits;
         core::iter::from_fn(move || {
@@ -155,7 +160,7 @@ impl Bits {
     }
 }
 
-/// The lowest `count` of some bits.
+/// The lowest `count` bits of `bits`.
 fn lowest(bits: u64, count: usize) -> u64 {
     let mut rest = bits;
     for _ in 0..count {

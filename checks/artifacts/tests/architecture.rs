@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate's level: it may only use crates of lower levels.
-const LEVELS: [(&str, u8); 28] = [
+const LEVELS: [(&str, u8); 29] = [
     ("artifacts", 0),
     ("cli", 1),
     ("constant-time", 5),
@@ -23,6 +23,7 @@ const LEVELS: [(&str, u8); 28] = [
     ("measure", 2),
     ("scenery", 3),
     ("secret", 1),
+    ("settings", 4),
     ("shaper", 1),
     ("sntrup", 2),
     ("stage", 2),
@@ -158,7 +159,7 @@ const IN_VECTORS: [&str; 30] = [
     "&str",
     "&[u8]",
     "Algorithm",
-    "Arc<dyn Member>",
+    "Arc<dyn AnyPool>",
     "CString",
     "Dispatch",
     "ErrorString",
@@ -181,7 +182,7 @@ const IN_VECTORS: [&str; 30] = [
     "SharedSecret",
     "SigningKey",
     "VerifyingKey",
-    "Weak<dyn Member>",
+    "Weak<dyn AnyPool>",
     "X::Secret",
     "u16",
 ];

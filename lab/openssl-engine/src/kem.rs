@@ -6,7 +6,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use kex::Error;
-use keypool::Material;
+use keypool::KeyMaterial as Material;
 use openssl_abi::guard;
 use secret::Secret;
 

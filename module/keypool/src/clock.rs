@@ -1,8 +1,10 @@
+//! The clock that tells the age of items.
+
 use core::num::NonZeroU64;
 use core::time::Duration;
 
-/// A time in milliseconds since the machine started, sleep included: a key does not stay young in a closed laptop. Never zero, which
-/// is what wiped memory holds.
+/// A time in milliseconds since boot, suspend included, so that keys age on a suspended machine as
+/// well. Never zero, since zero marks wiped memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Time(NonZeroU64);
 
@@ -15,7 +17,7 @@ impl Time {
         Time(NonZeroU64::MIN.saturating_add(milliseconds))
     }
 
-    /// What [`Time::to_bits`] gave; `None` for zero.
+    /// The time that [`Time::to_bits`] turned into `bits`; `None` for zero.
     pub(crate) fn from_bits(bits: u64) -> Option<Self> {
         NonZeroU64::new(bits).map(Time)
     }
@@ -24,7 +26,7 @@ impl Time {
         self.0.get()
     }
 
-    /// How much later this is, or nothing.
+    /// Time from `earlier` to this one; zero if `earlier` is later.
     pub(crate) fn since(self, earlier: Time) -> Duration {
         Duration::from_millis(self.to_bits().saturating_sub(earlier.to_bits()))
     }

@@ -1,24 +1,26 @@
+//! Batch sizes that follow demand.
+
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 
 use crate::clock::Time;
 use crate::settings::Batch;
 
-/// Each batch is larger than the one before by this factor, while demand grows.
+/// While demand grows, each batch is larger than the one before by this factor.
 const FACTOR: usize = 4;
-/// A batch that was used up sooner is followed by a larger one. So a process that uses fewer than 64 keys a second never waits for more
-/// than 16 of them to be made.
+/// A batch that lasts less than this is followed by a larger one. So a process that uses fewer than
+/// 64 keys a second never waits for more than 16 of them to be made.
 const SOON: Duration = Duration::from_millis(250);
-/// One that lasted longer is followed by a smaller one.
+/// A batch that lasts longer than this is followed by a smaller one.
 const LATE: Duration = Duration::from_secs(1);
 
-/// How many items to make at once: as many as there is demand for. The first who asks pays for one.
+/// Chooses batch sizes by demand. The first batch has one item.
 pub(crate) struct Growth {
     batch: Batch,
     largest: usize,
     /// Size of the latest batch; 0 while there is no demand.
     size: AtomicU32,
-    /// When that was, as [`Time::to_bits`].
+    /// When the latest batch was started, as [`Time::to_bits`].
     since: AtomicU64,
 }
 
@@ -27,7 +29,7 @@ impl Growth {
         Growth { batch, largest, size: AtomicU32::new(0), since: AtomicU64::new(0) }
     }
 
-    /// The size of the next batch, where all before have been used up.
+    /// Size of the next batch, in items, when all earlier ones are used up.
     pub(crate) fn next(&self, now: Time) -> usize {
         let lasted = Time::from_bits(self.since.swap(now.to_bits(), Ordering::Relaxed))
             .map(|since| now.since(since));
@@ -42,12 +44,12 @@ impl Growth {
         self.set(next)
     }
 
-    /// The latest size; 0 while there is no demand.
+    /// Size of the latest batch; 0 while there is no demand.
     pub(crate) fn size(&self) -> usize {
         self.size.load(Ordering::Relaxed) as usize
     }
 
-    /// What is there was not enough.
+    /// Called when the stock was not enough.
     pub(crate) fn grow(&self) {
         self.set(match self.batch {
             Batch::Fixed(size) => size,
@@ -55,15 +57,15 @@ impl Growth {
         });
     }
 
-    /// What is there was too much.
+    /// Called when the stock was more than needed.
     pub(crate) fn shrink(&self) {
         if self.batch == Batch::Growing {
             self.set(self.size() / FACTOR);
         }
     }
 
-    /// There is no demand.
-    pub(crate) fn rest(&self) {
+    /// Called when there is no demand any more.
+    pub(crate) fn reset(&self) {
         self.size.store(0, Ordering::Relaxed);
     }
 
@@ -93,7 +95,7 @@ mod tests {
         assert!((0..5).all(|t| fixed.next(at(t * 10_000)) == 32));
     }
 
-    /// Keys used one every so many milliseconds.
+    /// The largest batch with one key used every `period` milliseconds.
     fn largest_batch_at(period: f64) -> usize {
         let growth = Growth::new(Batch::Growing, 256);
         let (mut time, mut largest) = (0.0, 0);

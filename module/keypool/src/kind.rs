@@ -1,23 +1,25 @@
+//! The kinds of items: key pairs, encapsulations, key exchanges.
+
 use core::fmt;
 use core::marker::PhantomData;
 
 use kex::{Backend, Error, Kem, KeyExchange, KeyPair, Storable};
 use random::OperationRandom;
 
-/// What a pool holds.
+/// A kind of items that a pool holds.
 pub trait Kind: Send + Sync + 'static {
-    /// What it hands out.
+    /// A single item.
     type Item: Send;
-    /// What batches are made in, to be kept between them. Holds nothing secret then.
+    /// Working memory of batches, reused from one to the next. It holds no secrets in between.
     type Memory: Default + Send;
-    /// What that is for.
+    /// The use of the items.
     const PURPOSE: Purpose;
-    /// Bytes of a stored item.
+    /// Size of a stored item in bytes.
     const STORED_BYTES: usize;
-    /// More at once are hardly cheaper.
+    /// Largest batch in items. Larger ones are hardly cheaper per item.
     const LARGEST_BATCH: usize;
 
-    /// Makes `count` items.
+    /// Makes `count` items in `memory`.
     ///
     /// # Errors
     /// The random source failed.
@@ -27,30 +29,30 @@ pub trait Kind: Send + Sync + 'static {
         count: usize,
     ) -> Result<Vec<Self::Item>, Error>;
 
-    /// Writes [`Self::STORED_BYTES`] bytes.
+    /// Writes the item to `out`, which has [`Self::STORED_BYTES`] bytes.
     fn store(item: &Self::Item, out: &mut [u8]);
 
-    /// Whether an item's secrets lie in protected memory, as they do unless there was none.
+    /// Whether an item's secrets lie in protected memory; if not, none was available.
     fn is_protected(item: &Self::Item) -> bool;
 
-    /// Reads what [`Kind::store`] wrote.
+    /// Reads an item that [`Kind::store`] wrote.
     ///
     /// # Errors
-    /// The length is wrong.
+    /// `bytes` has another length than [`Self::STORED_BYTES`].
     fn restore(backend: Backend, bytes: &[u8]) -> Result<Self::Item, Error>;
 }
 
-/// What the items of a pool are for.
+/// The use of the items of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
-    /// Key shares of the side that generates.
+    /// Key pairs for key shares of the client.
     KeyPairs,
-    /// Encapsulations for the other side.
+    /// Encapsulations for key shares of the server.
     Encapsulations,
 }
 
 impl Purpose {
-    /// Both.
+    /// All uses.
     pub const ALL: [Purpose; 2] = [Purpose::KeyPairs, Purpose::Encapsulations];
 }
 
@@ -105,7 +107,7 @@ impl<K: Kem> Kind for Encapsulations<K> {
 
     const PURPOSE: Purpose = Purpose::Encapsulations;
     const STORED_BYTES: usize = K::PreparedEncapsulation::STORED_BYTES;
-    /// Only their hashes are computed together, eight at a time.
+    /// Only the hashes of encapsulations are computed together, eight at a time.
     const LARGEST_BATCH: usize = 16;
 
     fn generate((): &mut (), backend: Backend, count: usize) -> Result<Vec<Self::Item>, Error> {
@@ -125,7 +127,7 @@ impl<K: Kem> Kind for Encapsulations<K> {
     }
 }
 
-/// Secret values of a key exchange, with their public ones.
+/// Key pairs of a key exchange.
 pub struct Exchanges<X>(PhantomData<X>);
 
 impl<X: KeyExchange> Kind for Exchanges<X> {

@@ -1,3 +1,5 @@
+//! A pool of items of one kind.
+
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -8,36 +10,38 @@ use kex::{Backend, Error};
 use crate::clock::Time;
 use crate::growth::Growth;
 use crate::kind::Kind;
-use crate::refiller::{Member, Refiller, Tended};
+use crate::refiller::{AnyPool, RefillReport, Refiller};
 use crate::settings::{Batch, Refill, Settings};
 use crate::statistics::{Counted, Counter, Counts};
 use crate::store::Store;
 use fork::{PerProcess, Process};
 use secret::{Secret, wiped_on_fork};
 
-/// A stock of items of one kind, as large as demand wants it.
+/// A stock of items of one kind, which grows with demand.
 pub struct Pool<K: Kind> {
     name: String,
     backend: Backend,
     settings: Settings,
     store: PerProcess<Store<K::Memory>>,
-    /// What was made then or before is not handed out, as [`Time::to_bits`].
+    /// Items made at this time or before are not handed out. As [`Time::to_bits`].
     flushed: AtomicU64,
     refiller: Arc<Refiller>,
     kind: PhantomData<K>,
 }
 
-/// The background has so many batches in stock.
-const BATCHES: usize = 4;
-/// A batch's memory, in bytes of its stored items, is less than so many times these: transforms of some polynomials, keys, their encodings.
+/// Number of batches that the background thread keeps in stock.
+const BACKGROUND_BATCHES: usize = 4;
+/// Upper bound of a batch's working memory, as a multiple of its stored items: transforms of
+/// polynomials, keys and their encodings.
 const WORKING_MEMORY: usize = 16;
 
-/// A batch is made in pieces of so many, which is as cheap: until they are stored, they lie in memory that each thread's allocator may keep.
-const PIECE: usize = 128;
+/// Larger batches are made in chunks of this many items, at the same cost per item: until they are
+/// stored, items occupy memory that each thread's allocator may retain.
+const CHUNK_ITEMS: usize = 128;
 
 enum Taken<T> {
     Item(T),
-    /// Erased, and where that is counted.
+    /// Erased instead, with the counter that counts it.
     Erased(Counter),
 }
 
@@ -59,7 +63,8 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    /// An item that nobody else has had, and nobody else will. Erases what is too old in all pools, from time to time.
+    /// Takes an item, which is handed out only once. From time to time also erases expired items in
+    /// all pools.
     ///
     /// # Errors
     /// The pool was empty, and the random source failed.
@@ -67,8 +72,9 @@ impl<K: Kind> Pool<K> {
         loop {
             let process = Process::current();
             let (store, now) = (self.store(process), Time::now());
-            let item = self.in_stock(store, now).map_or_else(|| self.make(store), Ok);
-            // A signal handler may have forked since: then the parent has the item, too, or it was made of zeros.
+            let item = self.take_from_stock(store, now).map_or_else(|| self.make(store), Ok);
+            // A signal handler may have forked since. Then the parent has the item as well, or it
+            // was made of zeros.
             if Process::current() != process {
                 continue;
             }
@@ -81,7 +87,8 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    /// Erases what is in stock. What was being made meanwhile is erased when its turn comes.
+    /// Erases the stock. Items that are being made at the moment are erased later instead of handed
+    /// out.
     pub fn flush(&self) {
         self.flushed.fetch_max(Time::now().to_bits(), Ordering::Relaxed);
         if let Some(store) = self.store.get(Process::current()) {
@@ -90,12 +97,12 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    /// What this process counted.
+    /// The counts of this process.
     pub fn counts(&self) -> Counts {
         self.store.get(Process::current()).map(|store| store.counters.counts()).unwrap_or_default()
     }
 
-    /// Items in stock, or how many there were a moment ago.
+    /// Number of items in stock, or a moment ago.
     pub fn stock(&self) -> usize {
         self.store.get(Process::current()).map_or(0, Store::stock)
     }
@@ -111,7 +118,7 @@ impl<K: Kind> Pool<K> {
         match self.settings.refill {
             _ if !self.settings.enabled => 0,
             Refill::Inline => self.largest_batch(),
-            Refill::Background => self.largest_batch() * BATCHES,
+            Refill::Background => self.largest_batch() * BACKGROUND_BATCHES,
         }
     }
 
@@ -129,13 +136,13 @@ impl<K: Kind> Pool<K> {
         made.to_bits() <= self.flushed.load(Ordering::Relaxed)
     }
 
-    fn in_stock(&self, store: &Store<K::Memory>, now: Time) -> Option<K::Item> {
+    fn take_from_stock(&self, store: &Store<K::Memory>, now: Time) -> Option<K::Item> {
         loop {
             match store.take(|made, bytes| self.read(now, made, bytes))? {
                 Taken::Item(item) => {
                     store.counters.add(Counter::FromPool, 1);
                     if self.settings.refill == Refill::Background {
-                        self.refiller.nudge(store.process);
+                        self.refiller.wake_if_parked(store.process);
                     }
                     return Some(item);
                 }
@@ -158,20 +165,21 @@ impl<K: Kind> Pool<K> {
         }
     }
 
-    /// Makes an item, and more for those who come next if that is our turn.
+    /// Makes an item. If no other thread is making a batch, makes a batch and stores the rest of
+    /// it.
     fn make(&self, store: &Store<K::Memory>) -> Result<K::Item, Error> {
         store.counters.add(Counter::Inline, 1);
         if self.settings.enabled && !store.can_keep() {
             store.counters.add(Counter::Unprotected, 1);
         }
-        let batch = if store.can_keep() && !self.is_refilled_for_us(store) {
-            store.fill().map(|memory| (memory, store.growth.next(Time::now())))
+        let batch = if store.can_keep() && !self.request_refill(store) {
+            store.try_batch_memory().map(|memory| (memory, store.growth.next(Time::now())))
         } else {
             None
         };
         let made = match batch {
             Some((mut memory, size)) => self.generate(store, &mut memory, size, 1)?,
-            // For immediate use: a child of fork may go on with it, as with any key in use.
+            // The item is used at once. A child of fork may go on with it, as with any key in use.
             None => {
                 let mut items = K::generate(&mut K::Memory::default(), self.backend, 1)?;
                 store.counters.add(Counter::Generated, items.len());
@@ -181,16 +189,17 @@ impl<K: Kind> Pool<K> {
         made.ok_or(Error::RandomSource)
     }
 
-    /// Moves an item that a child of fork would find wiped to memory that the child inherits.
-    fn inherited(&self, item: K::Item) -> Result<K::Item, Error> {
+    /// Moves an item from memory that a child of fork finds wiped to memory that the child
+    /// inherits.
+    fn to_inherited_memory(&self, item: K::Item) -> Result<K::Item, Error> {
         let mut bytes = Secret::<[u8]>::slice(K::STORED_BYTES);
         K::store(&item, &mut bytes);
         K::restore(self.backend, &bytes)
     }
 
-    /// Tells the background that there is nothing; `false` if there is no background.
-    fn is_refilled_for_us(&self, store: &Store<K::Memory>) -> bool {
-        // The first who asks may be the last: no thread for one.
+    /// Asks the background thread for a batch; `false` if there is no such thread.
+    fn request_refill(&self, store: &Store<K::Memory>) -> bool {
+        // The first request may be the only one, which is not worth a thread.
         self.settings.refill == Refill::Background
             && ((store.miss() == 1 && store.growth.size() == 0)
                 || self.refiller.wake(store.process).is_ok()
@@ -200,7 +209,8 @@ impl<K: Kind> Pool<K> {
                 })
     }
 
-    /// Makes `size` items, puts them in stock but for `wanted` of them (0 or 1), which are returned. A child of fork finds the batch wiped.
+    /// Makes `size` items and stores them, except for `wanted` of them (0 or 1), which are
+    /// returned. The batch is zero in a child of fork.
     fn generate(
         &self,
         store: &Store<K::Memory>,
@@ -208,7 +218,7 @@ impl<K: Kind> Pool<K> {
         mut size: usize,
         wanted: usize,
     ) -> Result<Option<K::Item>, Error> {
-        if size > 1 && !has_memory(size.min(PIECE) * K::STORED_BYTES * WORKING_MEMORY) {
+        if size > 1 && !has_memory(size.min(CHUNK_ITEMS) * K::STORED_BYTES * WORKING_MEMORY) {
             store.counters.add(Counter::OutOfMemory, 1);
             size = 1;
         }
@@ -216,12 +226,12 @@ impl<K: Kind> Pool<K> {
         let (mut first, mut left) = (None, size);
         while left > 0 {
             let made = Time::now();
-            let count = left.min(PIECE);
+            let count = left.min(CHUNK_ITEMS);
             let mut items = wiped_on_fork(|| K::generate(memory, self.backend, count))?;
             left -= items.len();
             store.counters.add(Counter::Generated, items.len());
             if wanted > 0 && first.is_none() {
-                first = items.pop().map(|item| self.inherited(item)).transpose()?;
+                first = items.pop().map(|item| self.to_inherited_memory(item)).transpose()?;
             }
             let kept = store.put(made, items.len(), |i, bytes| K::store(&items[i], bytes));
             store.counters.add(Counter::Discarded, items.len() - kept);
@@ -233,8 +243,8 @@ impl<K: Kind> Pool<K> {
     }
 }
 
-/// Whether there are so many bytes. An allocation that fails ends the process; so nobody makes a large one that was not asked for
-/// without trying first.
+/// Whether that many bytes can be allocated. A failed allocation ends the process, so a large one
+/// that no caller asked for is tried first.
 fn has_memory(bytes: usize) -> bool {
     let mut trial = Vec::<u8>::new(); // Public: nothing is written to it.
     let there = trial.try_reserve_exact(bytes).is_ok();
@@ -242,28 +252,31 @@ fn has_memory(bytes: usize) -> bool {
     there
 }
 
-impl<K: Kind> Member for Pool<K> {
-    fn tend(&self, process: Process) -> Tended {
+impl<K: Kind> AnyPool for Pool<K> {
+    fn refill(&self, process: Process) -> RefillReport {
         let Some(store) = self.store.get(process).filter(|store| store.can_keep()) else {
-            return Tended::default();
+            return RefillReport::default();
         };
         let growth = &store.growth;
         if store.take_misses() {
             growth.grow();
         }
         let (size, stock) = (growth.size(), store.stock());
-        // When there is little left, a part soon is better than all of it late.
-        let batch = if stock < size / BATCHES { size / BATCHES } else { size };
-        let mut worked = false;
-        if size > 0 && stock + size <= size * BATCHES {
-            // Who needs an item and finds none makes it, and meets the failure there.
-            let filled = store.fill().map(|mut memory| self.generate(store, &mut memory, batch, 0));
-            worked = filled.is_some_and(|made| made.is_ok());
+        // With little in stock, a part of a batch soon is better than all of it late.
+        let batch =
+            if stock < size / BACKGROUND_BATCHES { size / BACKGROUND_BATCHES } else { size };
+        let mut made_batch = false;
+        if size > 0 && stock + size <= size * BACKGROUND_BATCHES {
+            // A thread that needs an item and finds none makes it, and reports the failure.
+            let filled = store
+                .try_batch_memory()
+                .map(|mut memory| self.generate(store, &mut memory, batch, 0));
+            made_batch = filled.is_some_and(|made| made.is_ok());
         }
-        Tended { worked, served: store.counters.get(Counter::FromPool), stock }
+        RefillReport { made_batch, served: store.counters.get(Counter::FromPool), stock }
     }
 
-    fn expire(&self, process: Process) {
+    fn erase_expired(&self, process: Process) {
         if let Some(store) = self.store.get(process) {
             let now = Time::now();
             let is_fresh = |made: Time| now.since(made) <= self.settings.max_age;
@@ -272,7 +285,7 @@ impl<K: Kind> Member for Pool<K> {
             let served = store.counters.get(Counter::FromPool);
             match store.served_at_expiry.swap(served, Ordering::Relaxed) {
                 _ if erased == 0 => {}
-                before if before == served => store.growth.rest(),
+                before if before == served => store.growth.reset(),
                 _ => store.growth.shrink(),
             }
         }

@@ -1,28 +1,31 @@
+//! Setup of several pools with a common background thread.
+
 use std::sync::Arc;
 
 use kex::Backend;
 
 use crate::kind::Kind;
 use crate::pool::Pool;
-use crate::refiller::{Member, Refiller};
+use crate::refiller::{AnyPool, Refiller};
 use crate::settings::Settings;
 
-/// Pools that are set up alike and share a thread, which ends when this is dropped.
+/// Pools with the same settings that share a background thread. The thread ends when this is
+/// dropped.
 pub struct Pools {
-    members: Vec<Arc<dyn Member>>,
+    pools: Vec<Arc<dyn AnyPool>>,
     refiller: Arc<Refiller>,
 }
 
 impl Pools {
-    /// Begins to set up pools. `backend` computes what they hold.
+    /// Starts to set up pools. `backend` computes their items.
     pub fn builder(backend: Backend, settings: Settings) -> Builder {
         let refiller = Arc::new(Refiller::new(settings.max_age));
-        Builder { backend, settings, members: Vec::<Arc<dyn Member>>::new(), refiller }
+        Builder { backend, settings, pools: Vec::<Arc<dyn AnyPool>>::new(), refiller }
     }
 
-    /// Erases what is in stock, as [`Pool::flush`] does for one.
+    /// Erases the stock of all pools, as [`Pool::flush`] does for one.
     pub fn flush(&self) {
-        self.members.iter().for_each(|member| member.flush());
+        self.pools.iter().for_each(|pool| pool.flush());
     }
 }
 
@@ -36,23 +39,23 @@ impl Drop for Pools {
 pub struct Builder {
     backend: Backend,
     settings: Settings,
-    members: Vec<Arc<dyn Member>>,
+    pools: Vec<Arc<dyn AnyPool>>,
     refiller: Arc<Refiller>,
 }
 
 impl Builder {
-    /// Adds a pool.
+    /// Adds a pool of that name, which statistics show.
     pub fn add<K: Kind>(&mut self, name: &str) -> Arc<Pool<K>> {
         let refiller = self.refiller.clone();
         let pool = Arc::new(Pool::new(name.to_owned(), self.backend, self.settings, refiller));
-        self.members.push(pool.clone());
+        self.pools.push(pool.clone());
         pool
     }
 
-    /// The pools together.
+    /// Finishes the setup.
     pub fn finish(self) -> Pools {
-        let Builder { members, refiller, .. } = self;
-        refiller.attend(members.iter().map(Arc::downgrade).collect());
-        Pools { members, refiller }
+        let Builder { pools, refiller, .. } = self;
+        refiller.set_pools(pools.iter().map(Arc::downgrade).collect());
+        Pools { pools, refiller }
     }
 }

@@ -1,66 +1,67 @@
-//! The thread that makes batches in the background.
+//! The background thread that refills pools.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::{OnceLock, Weak};
 
-use fork::{Companion, Control, NoThread, Process};
+use fork::{Control, NotStarted, Process, WorkerThread};
 
 use crate::clock::Time;
 
-/// A pool, to the thread that refills it.
-pub(crate) trait Member: Send + Sync {
-    /// Makes a batch if there is demand and room.
-    fn tend(&self, process: Process) -> Tended;
-    /// Erases what is too old.
-    fn expire(&self, process: Process);
-    /// Erases everything.
+/// A pool of any kind, as the background thread sees it.
+pub(crate) trait AnyPool: Send + Sync {
+    /// Makes a batch if there is demand and room for it.
+    fn refill(&self, process: Process) -> RefillReport;
+    /// Erases expired items.
+    fn erase_expired(&self, process: Process);
+    /// Erases the whole stock.
     fn flush(&self);
 }
 
-/// What there was to do for a pool.
+/// The result of refilling a pool.
 #[derive(Default)]
-pub(crate) struct Tended {
-    /// A batch was made.
-    pub(crate) worked: bool,
-    /// Items handed out so far.
+pub(crate) struct RefillReport {
+    /// Whether a batch was made.
+    pub(crate) made_batch: bool,
+    /// Number of items handed out so far.
     pub(crate) served: u64,
-    /// Items in stock.
+    /// Number of items in stock.
     pub(crate) stock: usize,
 }
 
-/// A thread for some pools, started when it is first needed; each process has its own.
+/// The background thread of some pools, started when it is first needed; each process has its own.
 pub(crate) struct Refiller {
-    members: OnceLock<Vec<Weak<dyn Member>>>,
+    pools: OnceLock<Vec<Weak<dyn AnyPool>>>,
     max_age: Duration,
-    /// When all pools were last searched for items that are too old, as [`Time::to_bits`].
+    /// When expired items were last erased in all pools, as [`Time::to_bits`].
     swept: AtomicU64,
-    thread: Companion,
+    thread: WorkerThread,
 }
 
-/// Between looks, while there is demand.
-const SHORTEST_NAP: Duration = Duration::from_millis(1);
-/// Searches for what is too old, in the time that an item may become.
+/// Interval between two passes while there is demand.
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
+/// Expired items are erased this many times within `max_age`.
 const SWEEPS: u32 = 4;
-/// When nothing has been taken for so long, the thread sleeps until it is woken.
-const LONGEST_NAP: Duration = Duration::from_millis(128);
+/// The interval doubles while there is no demand. Beyond this the thread sleeps until it is woken.
+const MAX_INTERVAL: Duration = Duration::from_millis(128);
 
 impl Refiller {
     pub(crate) fn new(max_age: Duration) -> Self {
         Refiller {
-            members: OnceLock::new(),
+            pools: OnceLock::new(),
             max_age,
             swept: AtomicU64::new(0),
-            thread: Companion::new("fastkex-refill"),
+            thread: WorkerThread::new("fastkex-refill"),
         }
     }
 
-    /// Sets the pools; only the first time.
-    pub(crate) fn attend(&self, members: Vec<Weak<dyn Member>>) {
-        self.members.get_or_init(|| members);
+    /// Sets the pools. Only the first call has an effect.
+    pub(crate) fn set_pools(&self, pools: Vec<Weak<dyn AnyPool>>) {
+        self.pools.get_or_init(|| pools);
     }
 
-    /// Erases what is too old in all pools, if that was not done a moment ago. Costs a comparison if it was.
+    /// Erases expired items in all pools, unless that was done recently; then it costs a
+    /// comparison.
     #[inline]
     pub(crate) fn sweep(&self, process: Process, now: Time) {
         let swept = self.swept.load(Ordering::Relaxed);
@@ -72,64 +73,65 @@ impl Refiller {
     #[cold]
     fn sweep_now(&self, process: Process, now: Time, before: u64) {
         let (new, relaxed) = (now.to_bits(), Ordering::Relaxed);
-        // The first call only begins to count. Of threads that come at once, one does it.
+        // The first call only starts the clock. If several threads come at once, one of them
+        // erases.
         if self.swept.compare_exchange(before, new, relaxed, relaxed).is_ok() && before != 0 {
-            self.expire(process);
+            self.erase_expired(process);
         }
     }
 
-    fn expire(&self, process: Process) {
-        let members = self.members.get().into_iter().flatten().filter_map(Weak::upgrade);
-        members.for_each(|member| member.expire(process));
+    fn erase_expired(&self, process: Process) {
+        let pools = self.pools.get().into_iter().flatten().filter_map(Weak::upgrade);
+        pools.for_each(|pool| pool.erase_expired(process));
     }
 
-    /// Wakes the thread if it sleeps. Costs nothing if it does not.
+    /// Wakes the thread if it sleeps; otherwise costs one read of memory.
     #[inline]
-    pub(crate) fn nudge(&self, process: Process) {
-        self.thread.nudge(process);
+    pub(crate) fn wake_if_parked(&self, process: Process) {
+        self.thread.wake_if_parked(process);
     }
 
-    /// Has the thread look at once; starts it if need be.
+    /// Wakes the thread for a pass at once, and starts it if necessary.
     #[cold]
-    pub(crate) fn wake(&self, process: Process) -> Result<(), NoThread> {
-        self.thread.wake(process, || {
-            let members = self.members.get().cloned().unwrap_or_default();
+    pub(crate) fn wake(&self, process: Process) -> Result<(), NotStarted> {
+        self.thread.start_or_wake(process, || {
+            let pools = self.pools.get().cloned().unwrap_or_default();
             let max_age = self.max_age;
-            move |control: &Control| run(&members, control, max_age, process)
+            move |control: &Control| run(&pools, control, max_age, process)
         })
     }
 
-    /// Ends this process's thread, and waits for its end.
+    /// Stops this process's thread and waits until it has ended.
     pub(crate) fn stop(&self) {
         self.thread.stop();
     }
 }
 
-fn run(members: &[Weak<dyn Member>], control: &Control, max_age: Duration, process: Process) {
+fn run(pools: &[Weak<dyn AnyPool>], control: &Control, max_age: Duration, process: Process) {
     let mut served = 0;
-    let mut nap = SHORTEST_NAP;
-    while !control.is_stopped() {
-        let (mut worked, mut stock, mut served_now) = (false, 0, 0);
-        for member in members.iter().filter_map(Weak::upgrade) {
-            let tended = member.tend(process);
-            worked |= tended.worked;
-            stock += tended.stock;
-            served_now += tended.served;
+    let mut interval = MIN_INTERVAL;
+    while !control.should_stop() {
+        let (mut made_batch, mut stock, mut served_now) = (false, 0, 0);
+        for pool in pools.iter().filter_map(Weak::upgrade) {
+            let report = pool.refill(process);
+            made_batch |= report.made_batch;
+            stock += report.stock;
+            served_now += report.served;
         }
         if served_now != served {
-            (served, nap) = (served_now, SHORTEST_NAP);
-        } else if !worked {
-            nap *= 2;
+            (served, interval) = (served_now, MIN_INTERVAL);
+        } else if !made_batch {
+            interval *= 2;
         }
-        if worked {
+        if made_batch {
             continue;
         }
-        if nap <= LONGEST_NAP {
-            control.nap(nap);
+        if interval <= MAX_INTERVAL {
+            control.wait(interval);
             continue;
         }
-        control.sleep((stock > 0).then_some(max_age));
-        nap = LONGEST_NAP;
-        members.iter().filter_map(Weak::upgrade).for_each(|member| member.expire(process));
+        control.park((stock > 0).then_some(max_age));
+        interval = MAX_INTERVAL;
+        pools.iter().filter_map(Weak::upgrade).for_each(|pool| pool.erase_expired(process));
     }
 }

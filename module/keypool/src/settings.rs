@@ -1,43 +1,46 @@
+//! Settings of a pool.
+
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
-/// How a pool works.
+/// Settings of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether anything is kept: if not, everything is made when it is asked for.
+    /// Whether items are kept in stock. If not, each is made when it is asked for.
     pub enabled: bool,
-    /// How many are made at once.
+    /// Batch size.
     pub batch: Batch,
-    /// Who makes them.
+    /// The thread that makes batches.
     pub refill: Refill,
-    /// What is older is erased, not handed out. One of [`MAX_AGES`].
+    /// Older items are erased instead of handed out. Within [`MAX_AGES`].
     pub max_age: Duration,
-    /// Whether other programs of the same user may read the counts.
+    /// Whether other processes of the same user may read the counts.
     pub statistics: bool,
 }
 
-/// How many are made at once.
+/// Batch size in items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batch {
-    /// 1, then 4, 16, 64, 256, as long as they are used up soon.
+    /// 1, then 4, 16, 64 and 256, as long as batches are used up quickly.
     Growing,
-    /// Always so many: 1 to [`MAX_BATCH`].
+    /// Constant: 1 to [`MAX_BATCH`].
     Fixed(usize),
 }
 
-/// Who makes a batch.
+/// The thread that makes batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refill {
     /// The thread that finds the pool empty.
     Inline,
-    /// A thread of its own, started when there is demand. Who finds the pool empty nevertheless makes one for itself.
+    /// A background thread, started when there is demand. A thread that still finds the pool empty
+    /// makes one item for itself.
     Background,
 }
 
-/// The largest batch that can be asked for.
+/// The largest batch that can be set, in items.
 pub const MAX_BATCH: usize = 1024;
 
-/// The ages that can be asked for.
+/// The range of [`Settings::max_age`].
 pub const MAX_AGES: RangeInclusive<Duration> =
     Duration::from_secs(1)..=Duration::from_secs(24 * 60 * 60);
 

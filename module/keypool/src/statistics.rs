@@ -1,4 +1,5 @@
-//! What pools count, without locks; and the page of shared memory through which others may read it.
+//! Counters of the pools, without locks, and the page of shared memory through which other
+//! processes may read them.
 
 use core::fmt;
 use core::mem::offset_of;
@@ -15,41 +16,42 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use crate::kind::Purpose;
 use fork::{PerProcess, Process};
 
-/// What is counted.
+/// A counter of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
     /// Items made.
     Generated,
-    /// Requests that the pool had an item for.
+    /// Requests that were served from stock.
     FromPool,
     /// Requests for which an item had to be made.
     Inline,
     /// Items erased because they were too old.
     Expired,
-    /// Items that a parent process had in the pool, and that this one found wiped.
+    /// Items that the parent process had in stock, wiped in this one.
     WipedByFork,
     /// Items erased by a flush, or because there was no room.
     Discarded,
-    /// Requests of a process that may keep nothing: there is no memory, or the kernel would not wipe it on fork.
+    /// Requests of a process that may not keep a stock: there is no memory, or the kernel would not
+    /// wipe it on fork.
     Unprotected,
-    /// Pools whose memory may be swapped out, as the process must not lock so much.
+    /// Pools whose memory may be swapped out, as the process may not lock that much.
     Unlocked,
-    /// Key pairs in use that lie in ordinary memory: too many are in use at once.
+    /// Key pairs in use that lie in unprotected memory: too many are in use at once.
     Exposed,
-    /// Times that there was not enough memory for a batch, so that one item was made.
+    /// Batches reduced to one item for lack of memory.
     OutOfMemory,
-    /// Times that no thread could be started.
+    /// Failures to start the background thread.
     WithoutThread,
-    /// Batches of more than one.
+    /// Batches of more than one item.
     Refills,
-    /// Nanoseconds that these took.
+    /// Total nanoseconds of these.
     RefillNanoseconds,
-    /// Nanoseconds that the slowest of them took.
+    /// Nanoseconds of the slowest of them.
     SlowestRefillNanoseconds,
 }
 
 impl Counter {
-    /// All of them.
+    /// All counters.
     pub const ALL: [Counter; 14] = [
         Counter::Generated,
         Counter::FromPool,
@@ -67,7 +69,7 @@ impl Counter {
         Counter::SlowestRefillNanoseconds,
     ];
 
-    /// Its name, in snake case.
+    /// The name in snake case.
     pub fn name(self) -> &'static str {
         match self {
             Counter::Generated => "generated",
@@ -87,7 +89,7 @@ impl Counter {
         }
     }
 
-    /// What it counts, in a line.
+    /// The meaning, in a line.
     pub fn description(self) -> &'static str {
         match self {
             Counter::Generated => "items made",
@@ -140,35 +142,35 @@ impl Counters {
     }
 }
 
-/// What the counters of a pool showed.
+/// The values of a pool's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts([u64; COUNTERS]);
 
 impl Counts {
-    /// One of them.
+    /// The value of one counter.
     pub fn get(&self, counter: Counter) -> u64 {
         self.0[counter.index()]
     }
 
-    /// Items that were in stock.
+    /// Number of items that were in stock.
     pub fn stock(&self) -> u64 {
         let gone = [Counter::FromPool, Counter::Inline, Counter::Expired, Counter::Discarded];
-        // They are read one after another, while they change; and from another process they may be
-        // any numbers.
+        // Counters are read one after another while they change, and those of another process may
+        // hold any numbers.
         gone.into_iter()
             .map(|counter| self.get(counter))
             .fold(self.get(Counter::Generated), u64::saturating_sub)
     }
 }
 
-/// Counters that are shown to others, or not.
+/// Counters, shared with other processes or not.
 pub(crate) enum Counted {
     Own(Box<Counters>),
     Shown(&'static Counters),
 }
 
 impl Counted {
-    /// Counters for one pool of this process.
+    /// The counters of one pool of this process.
     pub(crate) fn new(shown: bool, process: Process, name: &str, purpose: Purpose) -> Self {
         let shown = shown
             .then(|| PAGE.get_or_make(process, |_| Mapped::new()))
@@ -189,22 +191,23 @@ impl Deref for Counted {
     }
 }
 
-/// The name of the memory file in which a process shows its counts: `/proc/PID/fd` has a link to `/memfd:NAME (deleted)`. It takes
-/// no place that another user could have taken before, needs no file system, and goes when the process goes.
+/// The name of the memory file in which a process publishes its counts: `/proc/PID/fd` has a link
+/// to `/memfd:NAME (deleted)`. No other user can take the name first; it needs no file system, and
+/// is removed with the process.
 pub const PAGE_NAME: &str = "fastkex-statistics";
 
 const MAGIC: [u8; 16] = *b"fastkex counts 1";
 const NAME_BYTES: usize = 48;
-/// Its size stays: nobody can take the memory away under the process, and readers know how much
-/// there is to read.
+/// The size is fixed: the memory cannot be truncated under the process, and readers know how much
+/// to read.
 const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-/// Two for each TLS group, and room for more.
+/// Two for each TLS group, and spare ones.
 const RECORDS: usize = 64;
 
 #[repr(C, align(64))]
 struct Page {
     magic: [u8; 16],
-    /// The process's number, as it sees it: children inherit the file.
+    /// The process ID in the process's own namespace. Children inherit the file.
     process: u32,
     used: AtomicU32,
     records: [Slot; RECORDS],
@@ -212,7 +215,7 @@ struct Page {
 
 #[repr(C, align(64))]
 struct Slot {
-    /// 0 until the record is complete, then 1 and the purpose's place in [`Purpose::ALL`].
+    /// 0 until the record is complete, then 1 plus the index of the purpose in [`Purpose::ALL`].
     state: AtomicU32,
     name: [AtomicU32; NAME_BYTES / 4],
     counters: Counters,
@@ -221,10 +224,10 @@ struct Slot {
 /// The page of this process.
 static PAGE: PerProcess<Option<Mapped>> = PerProcess::new();
 
-/// A page, for as long as the process lives.
+/// A mapped page, for the rest of the process's life.
 struct Mapped {
     page: NonNull<Page>,
-    /// Through which others find it.
+    /// The descriptor through which other processes find the page.
     _file: File,
 }
 
@@ -234,7 +237,7 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// `None` if there are no more descriptors, or no memory.
+    /// `None` if there are no descriptors left, or no memory.
     fn new() -> Option<Self> {
         let file = memory_file()?;
         file.set_permissions(Permissions::from_mode(0o600)).ok()?;
@@ -259,8 +262,8 @@ impl Mapped {
             return None;
         }
         let page = NonNull::new(page.cast::<Page>())?;
-        // SAFETY: the mapping is as large as a page and aligned as memory pages are; it is zero, which all its fields may be. Nobody else
-        // has it.
+        // SAFETY: the mapping is as large as a page and aligned as memory pages are; it is zero,
+        // which all its fields may be. Nobody else has it.
         unsafe {
             (*page.as_ptr()).process = std::process::id();
             (*page.as_ptr()).magic = MAGIC;
@@ -268,7 +271,7 @@ impl Mapped {
         Some(Mapped { page, _file: file })
     }
 
-    /// The record of this name, made if there is none yet. `None` if there is no room.
+    /// The record of this name and purpose, created if necessary. `None` if there is no room.
     fn record(&self, name: &str, purpose: Purpose) -> Option<&'static Counters> {
         // SAFETY: the mapping stays as long as the process lives.
         let page: &'static Page = unsafe { &*self.page.as_ptr() };
@@ -297,7 +300,7 @@ impl Drop for Mapped {
     }
 }
 
-/// An empty file in memory, which children of exec do not inherit.
+/// An empty memory file, closed on exec.
 fn memory_file() -> Option<File> {
     let name = CString::new(PAGE_NAME).ok()?;
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
@@ -307,7 +310,7 @@ fn memory_file() -> Option<File> {
     (descriptor >= 0).then(|| unsafe { File::from_raw_fd(descriptor) })
 }
 
-/// A name in words that can be shared; `None` if it is too long.
+/// A name as words that can be shared; `None` if it is longer than `NAME_BYTES`.
 fn words(name: &str) -> Option<[u32; NAME_BYTES / 4]> {
     let mut bytes = [0; NAME_BYTES];
     bytes.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
@@ -318,40 +321,40 @@ fn words(name: &str) -> Option<[u32; NAME_BYTES / 4]> {
     Some(words)
 }
 
-/// What one process showed.
+/// The published counts of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Its number, in its own namespace.
+    /// The process ID, in the process's own namespace.
     pub process: u32,
-    /// Its pools.
+    /// One for each pool.
     pub records: Vec<Record>,
 }
 
-/// What one pool showed.
+/// The published counts of one pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The pool's name.
     pub name: String,
-    /// What its items are for.
+    /// The use of its items.
     pub purpose: Purpose,
-    /// Its counts.
+    /// Its counters.
     pub counts: Counts,
 }
 
-/// Why a file is no page of counts.
+/// Reasons why a file is not a page of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PageError {
-    /// It has fewer or more bytes.
+    /// The file has another size.
     Length {
-        /// Bytes of a page.
+        /// Size of a page in bytes.
         expected: usize,
-        /// Bytes that there are.
+        /// Size of the file in bytes.
         actual: usize,
     },
-    /// It is no memory file, or its size may change.
+    /// The file is not a memory file, or its size may change.
     Unsealed,
-    /// It does not begin as a page of this release does.
+    /// The file does not start like a page of this release.
     Release,
 }
 
@@ -369,12 +372,11 @@ impl fmt::Display for PageError {
 
 impl core::error::Error for PageError {}
 
-/// Reads a memory file called [`PAGE_NAME`], which may be another user's: no more bytes than a page
-/// has, and only once it is sealed. The names in it may hold any characters, and the counts be any
-/// numbers.
+/// Reads a memory file called [`PAGE_NAME`], which may belong to another user: exactly the size of
+/// a page, and only if it is sealed. Names may hold any characters, and counts may be any numbers.
 ///
 /// # Errors
-/// It cannot be read; or it is no page of this release, which a [`PageError`] in the error tells.
+/// The file cannot be read, or is not a page of this release; the error then holds a [`PageError`].
 pub fn read_page_file(file: &File) -> io::Result<Snapshot> {
     let not_a_page = |error: PageError| io::Error::new(io::ErrorKind::InvalidData, error);
     let (expected, actual) = (size_of::<Page>(), file.metadata()?.len());
@@ -392,10 +394,10 @@ pub fn read_page_file(file: &File) -> io::Result<Snapshot> {
     read_page(&bytes).map_err(not_a_page)
 }
 
-/// Reads the contents of a memory file called [`PAGE_NAME`].
+/// Reads a page from the contents of a memory file called [`PAGE_NAME`].
 ///
 /// # Errors
-/// It is not one of this release.
+/// The contents are not a page of this release.
 pub fn read_page(bytes: &[u8]) -> Result<Snapshot, PageError> {
     let expected = size_of::<Page>();
     if bytes.len() != expected {
@@ -499,7 +501,7 @@ mod tests {
                 assert_eq!(error(&file), PageError::Unsealed);
             }
         }
-        // The same file, sealed, is a page; with other bytes it is not.
+        // The same file, once sealed, is a page; with other bytes it is not.
         assert_eq!(read_page_file(&file).unwrap().records, []);
         file.write_all_at(&[0], 0).unwrap();
         assert_eq!(error(&file), PageError::Release);

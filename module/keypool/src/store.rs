@@ -1,33 +1,35 @@
+//! The part of a pool that belongs to one process: its stock and counters.
+
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use crate::clock::Time;
 use crate::growth::Growth;
-use crate::shelf::Shelf;
+use crate::slot_pool::SlotPool;
 use crate::statistics::{Counted, Counter};
 use fork::Process;
 use secret::{Arena, OnFork};
 
-/// What one process has of a pool.
+/// The part of a pool that belongs to one process.
 pub(crate) struct Store<M> {
     pub(crate) process: Process,
-    /// `None` if nothing may be kept.
-    shelf: Option<Shelf<AtomicU64, Arena>>,
+    /// `None` if the process may not keep a stock.
+    slots: Option<SlotPool<AtomicU64, Arena>>,
     pub(crate) growth: Growth,
     pub(crate) counters: Counted,
-    /// What batches are made in. Nobody waits for it.
+    /// Working memory of batches. Locked with `try_lock` only: no thread waits for it.
     memory: Mutex<M>,
-    /// Requests that found nothing, since the last look.
+    /// Number of requests that found no item, since the background thread last looked.
     misses: AtomicU32,
-    /// Items handed out until the background last looked for what is too old.
+    /// Number of items handed out when the background thread last erased expired ones.
     pub(crate) served_at_expiry: AtomicU64,
 }
 
-/// What a slot holds: when its item was made, and the item.
+/// A slot holds the time when its item was made, then the item.
 const TIME_BYTES: usize = size_of::<u64>();
 
 impl<M: Default> Store<M> {
-    /// Room for `slots` items of `item_bytes`.
+    /// A store with room for `slots` items of `item_bytes` each.
     pub(crate) fn new(
         process: Process,
         slots: usize,
@@ -41,46 +43,47 @@ impl<M: Default> Store<M> {
             }
             _ => None,
         };
-        // Pages are locked as they are used: most of them never are.
+        // Pages are locked when they are first used, and most never are.
         if arena.as_ref().is_some_and(|arena| !arena.lock(slots)) {
             counters.add(Counter::Unlocked, 1);
         }
-        let shelf = arena.map(|arena| Shelf::new(arena, slots));
+        let slots = arena.map(|arena| SlotPool::new(arena, slots));
         let (memory, misses) = (Mutex::default(), AtomicU32::new(0));
         let served_at_expiry = AtomicU64::new(0);
-        Store { process, shelf, growth, counters, memory, misses, served_at_expiry }
+        Store { process, slots, growth, counters, memory, misses, served_at_expiry }
     }
 
     pub(crate) fn can_keep(&self) -> bool {
-        self.shelf.is_some()
+        self.slots.is_some()
     }
 
     pub(crate) fn stock(&self) -> usize {
-        self.shelf.as_ref().map_or(0, Shelf::stock)
+        self.slots.as_ref().map_or(0, SlotPool::stock)
     }
 
-    /// Takes an item out: `read` gets its bytes, and when it was made, unless a fork has wiped that. `None` if there is nothing.
+    /// Takes an item: calls `read` with its bytes and the time when it was made, which is `None` if
+    /// a fork has wiped it. Returns `None` if there is no item.
     pub(crate) fn take<R>(&self, read: impl FnOnce(Option<Time>, &[u8]) -> R) -> Option<R> {
-        self.shelf.as_ref()?.take(|bytes| {
+        self.slots.as_ref()?.take(|bytes| {
             let (time, item) = split(bytes);
             read(time, item)
         })
     }
 
-    /// Erases what `keep` says no to.
+    /// Erases the items for which `keep` returns false, and returns their number.
     pub(crate) fn sweep(&self, keep: impl Fn(Option<Time>) -> bool) -> usize {
-        self.shelf.as_ref().map_or(0, |shelf| shelf.sweep(|bytes| keep(split(bytes).0)))
+        self.slots.as_ref().map_or(0, |slots| slots.sweep(|bytes| keep(split(bytes).0)))
     }
 
-    /// Puts in `count` items, which `write` writes, and says how many there was room for.
+    /// Stores up to `count` items, which `write` writes, and returns for how many there was room.
     pub(crate) fn put(
         &self,
         made: Time,
         count: usize,
         mut write: impl FnMut(usize, &mut [u8]),
     ) -> usize {
-        self.shelf.as_ref().map_or(0, |shelf| {
-            shelf.put(count, |i, bytes| {
+        self.slots.as_ref().map_or(0, |slots| {
+            slots.put(count, |i, bytes| {
                 let (time, item) = bytes.split_at_mut(TIME_BYTES);
                 time.copy_from_slice(&made.to_bits().to_ne_bytes());
                 write(i, item);
@@ -88,8 +91,9 @@ impl<M: Default> Store<M> {
         })
     }
 
-    /// Leave to fill the store, and memory for it, for one thread at a time; who does not get it does not wait.
-    pub(crate) fn fill(&self) -> Option<MutexGuard<'_, M>> {
+    /// The right to fill the store, with working memory, for one thread at a time. `None` if
+    /// another thread has it.
+    pub(crate) fn try_batch_memory(&self) -> Option<MutexGuard<'_, M>> {
         match self.memory.try_lock() {
             Ok(memory) => Some(memory),
             Err(TryLockError::Poisoned(memory)) => Some(memory.into_inner()),
@@ -97,12 +101,13 @@ impl<M: Default> Store<M> {
         }
     }
 
-    /// Notes a request that found nothing, and says how many there have been since the last look.
+    /// Counts a request that found no item; returns the number of those since the background thread
+    /// last looked.
     pub(crate) fn miss(&self) -> u32 {
         self.misses.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Whether there have been such requests.
+    /// Whether there were such requests; resets their number.
     pub(crate) fn take_misses(&self) -> bool {
         self.misses.swap(0, Ordering::Relaxed) > 0
     }

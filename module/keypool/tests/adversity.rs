@@ -1,5 +1,5 @@
-//! Processes that may not do what a pool would like to: they get their keys nevertheless, each once, and the counts say why they were
-//! slower.
+//! Processes that may not do what a pool would like to: they get their keys nevertheless, each
+//! once, and the counts say why they were slower.
 
 #![cfg(target_os = "linux")]
 
@@ -19,7 +19,7 @@ fn pool<K: Kind>(settings: Settings) -> (Pools, Arc<Pool<K>>) {
     (builder.finish(), pool)
 }
 
-/// What a pool of this process counts when it has been asked for so many numbers, none of which comes twice.
+/// The counts of a pool in this process after `requests` requests, whose numbers all differ.
 fn counts_after(settings: Settings, requests: usize) -> Counts {
     let (_pools, pool) = pool::<Numbers>(settings);
     let taken: HashSet<_> = (0..requests).map(|_| pool.take().unwrap()).collect();
@@ -100,10 +100,11 @@ fn memory_that_may_not_be_locked_is_used_and_counted() {
 fn without_memory_for_a_batch_there_are_single_keys() {
     in_child(|| {
         let (_pools, pool) = pool::<KeyPairs<Sntrup<Sntrup1277>>>(Settings::default());
-        // What one key takes, and the pool.
+        // Memory for one key, and for the pool.
         pool.take().unwrap();
         limit(libc::RLIMIT_AS, address_space());
-        // What the allocator has reserved goes, too, but for what single keys need.
+        // The memory that the allocator has reserved is used up as well, except for what single
+        // keys need.
         let hoard = || {
             let mut piece = Vec::<u8>::new();
             piece.try_reserve_exact(1 << 20).is_ok().then_some(piece)

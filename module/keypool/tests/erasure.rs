@@ -19,7 +19,7 @@ type Keys = KeyPairs<Sntrup<Sntrup653>>;
 /// The beginning of a secret key.
 type Mark = [u8; 32];
 
-/// What marks are hidden with, so that the test's own notes are not found.
+/// Masks the marks, so that the search does not find the test's own notes.
 const MASK: u8 = 0x5a;
 
 static NOTES: Mutex<Vec<Mark>> = Mutex::new(Vec::new());
@@ -72,7 +72,7 @@ fn in_use(pool: &Pool<Keys>) -> (Vec<KeyPair<Sntrup<Sntrup653>>>, Vec<Mark>) {
 /// Memory is searched for what the other test may be using.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// How many of the marks, masked, are in `bytes`.
+/// The number of marks, unmasked, in `bytes`.
 fn found(marks: &[Mark], bytes: &[u8]) -> usize {
     let beginnings: HashSet<[u8; 8]> =
         marks.iter().map(|mark| core::array::from_fn(|i| mark[i] ^ MASK)).collect();
@@ -87,7 +87,7 @@ fn found(marks: &[Mark], bytes: &[u8]) -> usize {
         .count()
 }
 
-/// How many of the marks are in what this process can write to.
+/// The number of marks in the writable memory of this process.
 fn found_in_memory(marks: &[Mark]) -> usize {
     let memory = File::open("/proc/self/mem").unwrap();
     let maps = fs::read_to_string("/proc/self/maps").unwrap();

@@ -19,7 +19,7 @@ const CHILDREN: usize = 64;
 const ITEMS: usize = 1000;
 const BYTES: usize = 16;
 
-/// What tells an item from others.
+/// Distinguishes items.
 type Mark = [u8; BYTES];
 
 fn mark_of_number(number: u128) -> Mark {
@@ -88,8 +88,9 @@ fn take<K: Kind>(
     in_threads(threads, &|| some(items / threads)).into_iter().flatten().collect()
 }
 
-/// Threads of a child that are not std's: where a whole program is Rust's, those of std take a lock of std's as they begin, for what
-/// tells of stacks that overflow, and a thread of the parent may have held it when it forked.
+/// Threads of a child that are not std's: where a whole program is Rust's, those of std take a lock
+/// of std's as they begin, for what tells of stacks that overflow, and a thread of the parent may
+/// have held it when it forked.
 fn in_threads<T>(count: usize, work: &dyn Fn() -> T) -> Vec<T> {
     struct Task<'a, T> {
         work: &'a dyn Fn() -> T,
@@ -105,7 +106,8 @@ fn in_threads<T>(count: usize, work: &dyn Fn() -> T) -> Vec<T> {
     let start = |task: &mut Task<'_, T>| {
         let mut thread = 0;
         let task: *mut Task<'_, T> = task;
-        // SAFETY: the task lives, untouched, until the thread is joined; what threads share are pools, which allow that.
+        // SAFETY: the task lives, untouched, until the thread is joined; what threads share are
+        // pools, which allow that.
         let outcome = unsafe {
             libc::pthread_create(&raw mut thread, std::ptr::null(), run::<T>, task.cast())
         };
@@ -156,7 +158,7 @@ fn no_item_twice<K: Kind>(
                     let marks = take(&pool, mark, items, 1 + i % 2);
                     to.write_all(marks.as_flattened()).unwrap();
                     if i % 8 == 0 {
-                        // What a program that ends in order does.
+                        // Like a program that ends in order.
                         pools.flush();
                     }
                 });

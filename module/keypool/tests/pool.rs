@@ -1,4 +1,4 @@
-//! What a pool hands out, and what it counts.
+//! Items and counts of a pool.
 
 mod common;
 
@@ -141,7 +141,7 @@ fn the_background_erases_what_is_too_old() {
     assert_eq!((pool.stock(), pool.counts().get(Counter::Expired)), (0, expired));
 }
 
-/// Without a thread of its own, a pool that nobody asks is swept when another one is asked.
+/// Without a background thread, a request to one pool also erases expired items of the others.
 #[test]
 fn what_is_too_old_goes_when_any_pool_is_used() {
     let settings = Settings {

@@ -1,11 +1,15 @@
+//! Upcalls: libcrypto's functions for providers.
+
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
 use std::ffi::CString;
 
+use crate::dispatch::Dispatch;
 use crate::functions::{bio, upcall};
-use crate::{CoreBio, CoreHandle, Dispatch, Param, Passphrase};
+use crate::param::Param;
+use crate::types::{CoreBio, CoreHandle, Passphrase};
 
-/// The core's side: what libcrypto does for the provider that it loaded.
+/// The functions of the libcrypto that loaded the provider.
 #[derive(Clone, Copy, Debug)]
 pub struct Core {
     handle: *const CoreHandle,
@@ -18,16 +22,17 @@ pub struct Core {
     write: Option<unsafe extern "C" fn(*mut CoreBio, *const c_void, usize, *mut usize) -> c_int>,
 }
 
-// SAFETY: the handle stays valid while the provider is loaded, and the core's upcalls may be made from every thread.
+// SAFETY: the handle stays valid while the provider is loaded, and the core's upcalls may be made
+// from every thread.
 unsafe impl Send for Core {}
 // SAFETY: as above.
 unsafe impl Sync for Core {}
 
 impl Core {
-    /// From the first two arguments of `OSSL_provider_init`.
+    /// Takes the first two arguments of `OSSL_provider_init`.
     ///
     /// # Safety
-    /// They come from libcrypto, and the result is not used after the provider's teardown.
+    /// The arguments come from libcrypto, and the result is not used after the provider's teardown.
     pub unsafe fn new(handle: *const CoreHandle, functions: *const Dispatch) -> Self {
         // SAFETY: libcrypto's own tables have the types that their numbers say.
         unsafe {
@@ -43,10 +48,10 @@ impl Core {
         }
     }
 
-    /// Adds an error to OpenSSL's queue: the provider's reason number, and a message.
+    /// Adds an error to OpenSSL's queue: the provider's reason number and a message.
     #[track_caller]
     pub fn raise(&self, reason: u32, message: &str) {
-        /// Larger than any platform's `va_list`, or what it points to.
+        /// Larger than the `va_list` of any platform, or the structure that it points to.
         const VA_LIST_WORDS: usize = 8;
 
         let (Some(new_error), Some(set_error_debug), Some(vset_error)) =
@@ -56,12 +61,13 @@ impl Core {
         };
         let location = std::panic::Location::caller();
         let file = CString::new(location.file()).unwrap_or_default();
-        // The message is the format: no conversion may be left in it.
+        // The message is the format string: percent signs are escaped.
         let format =
             CString::new(message.replace('%', "%%").replace('\0', " ")).unwrap_or_default();
         let mut no_arguments = [0usize; VA_LIST_WORDS];
-        // SAFETY: the strings outlive the calls, which copy them. On every platform a `va_list` is passed as a pointer or as a struct
-        // by reference; with no conversion in the format nothing is taken from it.
+        // SAFETY: the strings outlive the calls, which copy them. On every platform a `va_list` is
+        // passed as a pointer or as a struct by reference; with no conversion in the format nothing
+        // is taken from it.
         unsafe {
             new_error(self.handle);
             set_error_debug(self.handle, file.as_ptr(), location.line() as c_int, c"".as_ptr());
@@ -69,7 +75,8 @@ impl Core {
         }
     }
 
-    /// The core's parameter called `key`: one of its own, or one of the provider's section of the configuration.
+    /// The value of the core's parameter `key`: one of libcrypto's own, or a key of the provider's
+    /// section of the configuration.
     pub fn parameter(&self, key: &CStr) -> Option<String> {
         let mut value: *const c_char = ptr::null();
         let mut params = [Param::utf8_pointer(key.as_ptr(), &raw mut value), Param::END];
@@ -82,21 +89,16 @@ impl Core {
         Some(unsafe { CStr::from_ptr(value) }.to_string_lossy().into_owned())
     }
 
-    /// An address inside the libcrypto that loaded the provider.
-    pub fn address(&self) -> *const c_void {
-        self.get_params.map_or(ptr::null(), |f| f as *const c_void)
-    }
-
-    /// The stream `bio`.
+    /// The stream `bio` as a reader and writer.
     ///
     /// # Safety
-    /// `bio` is a stream that the core handed out, and stays valid for the result's lifetime.
+    /// `bio` is a stream from the core, and stays valid for the result's lifetime.
     pub unsafe fn bio<'a>(&'a self, bio: *mut CoreBio) -> Bio<'a> {
         Bio { core: self, bio }
     }
 }
 
-/// A stream of the core's.
+/// A stream of the core (`OSSL_CORE_BIO`).
 #[derive(Debug)]
 pub struct Bio<'a> {
     core: &'a Core,
@@ -107,10 +109,11 @@ impl std::io::Read for Bio<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let read = self.core.read.ok_or(std::io::ErrorKind::Unsupported)?;
         let mut count = 0;
-        // SAFETY: the buffer has the length given; the stream is valid by the promise of `Core::bio`.
+        // SAFETY: the buffer has the length given; the stream is valid by the promise of
+        // `Core::bio`.
         let ok =
             unsafe { read(self.bio, buffer.as_mut_ptr().cast(), buffer.len(), &raw mut count) };
-        // A stream does not tell its end from an error.
+        // The upcall does not distinguish the end from an error.
         Ok(if ok == 1 { count } else { 0 })
     }
 }
@@ -137,20 +140,22 @@ pub struct PassphraseCallback {
 }
 
 impl PassphraseCallback {
-    /// From the arguments of an encoder or decoder.
+    /// Takes the last two arguments of an encoder or decoder.
     ///
     /// # Safety
-    /// They come from libcrypto and are valid while the result is used.
+    /// They come from libcrypto and stay valid while the result is used.
     pub unsafe fn new(callback: Option<Passphrase>, argument: *mut c_void) -> Self {
         PassphraseCallback { callback, argument }
     }
 
-    /// Asks for the passphrase: fills `buffer` and returns its length, or `None` if there is none to be had.
+    /// Asks for the passphrase: fills `buffer` and returns its length in bytes; `None` if there is
+    /// no passphrase.
     pub fn ask(&self, buffer: &mut [u8]) -> Option<usize> {
         let callback = self.callback?;
         let no_params = [Param::END];
         let mut length = 0;
-        // SAFETY: the buffer has the size given, the parameters are an empty array, and the callback is valid by the promise of `new`.
+        // SAFETY: the buffer has the size given, the parameters are an empty array, and the
+        // callback is valid by the promise of `new`.
         let ok = unsafe {
             callback(
                 buffer.as_mut_ptr().cast(),

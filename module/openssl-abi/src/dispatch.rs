@@ -1,3 +1,5 @@
+//! Dispatch tables with typed entries.
+
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +22,7 @@ impl Dispatch {
     pub const END: Dispatch = Dispatch { id: 0, function: core::ptr::null() };
 }
 
-/// The number of a function in dispatch tables, and its type `F`, a function pointer.
+/// The number of a function in dispatch tables, with its type `F`, a function pointer.
 #[derive(Debug)]
 pub struct Function<F> {
     id: c_int,
@@ -38,25 +40,27 @@ impl<F: Copy> Function<F> {
         Function { id, function: PhantomData }
     }
 
-    /// Its number.
+    /// The number.
     pub const fn id(&self) -> c_int {
         self.id
     }
 
-    /// A table's entry with `function` as the implementation.
+    /// An entry of a table with `function` as the implementation.
     pub const fn entry(&self, function: F) -> Dispatch {
-        // SAFETY: every `F` is a function pointer (this module makes all `Function`s), of the same size and representation as
-        // a data pointer on all platforms of OpenSSL's providers, which rely on the same.
+        // SAFETY: every `F` is a function pointer (this module makes all `Function`s), of the same
+        // size and representation as a data pointer on all platforms of OpenSSL's providers, which
+        // rely on the same.
         Dispatch { id: self.id, function: unsafe { Cast { function }.pointer } }
     }
 
-    /// The function in a table, if it is there.
+    /// Finds the function in a table; `None` if it is missing.
     ///
     /// # Safety
-    /// `table` ends with [`Dispatch::END`], and its functions have the types that their numbers say.
+    /// `table` ends with [`Dispatch::END`], and its functions have the types of their numbers.
     pub unsafe fn find(&self, table: *const Dispatch) -> Option<F> {
         let mut entry = table;
-        // SAFETY: the table is valid up to its end by the caller's promise, and the loop stops there.
+        // SAFETY: the table is valid up to its end by the caller's promise, and the loop stops
+        // there.
         while unsafe { (*entry).id } != 0 {
             // SAFETY: as above.
             let Dispatch { id, function } = unsafe { *entry };
@@ -71,7 +75,7 @@ impl<F: Copy> Function<F> {
     }
 }
 
-/// Runs `body` and returns its result, or `otherwise` if it panics: nothing may unwind into C.
+/// Runs `body` and returns its result, or `otherwise` if it panics: a panic must not unwind into C.
 pub fn guard<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
 }

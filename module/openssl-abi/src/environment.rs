@@ -1,24 +1,27 @@
+//! Environment variables, read as libcrypto reads them.
+
 use core::ffi::{CStr, c_char};
 
-/// The environment variable `name` as libcrypto reads its own: not in a program that has more rights than its caller, such as one that
-/// is setuid. Takes no lock, which a child of fork could inherit held. Bytes that are no UTF-8 are replaced.
+/// The environment variable `name`, read as libcrypto does: `None` in a program with more rights
+/// than its caller, such as a setuid one. Takes no lock, which a child of fork could inherit held.
+/// Bytes that are not UTF-8 are replaced.
 pub fn environment(name: &CStr) -> Option<String> {
     // SAFETY: the name is a string.
     let value = unsafe { secure_getenv(name) };
     if value.is_null() {
         return None;
     }
-    // SAFETY: not null, so a string, which stays while nobody changes the environment; a program that does so while it loads
-    // providers is at fault for libcrypto as well.
+    // SAFETY: not null, so a string, which stays while nobody changes the environment; a program
+    // that does so while it loads providers is at fault for libcrypto as well.
     Some(unsafe { CStr::from_ptr(value) }.to_string_lossy().into_owned())
 }
 
 /// # Safety
-/// Nobody changes the environment meanwhile.
+/// No thread changes the environment meanwhile.
 #[cfg(target_os = "linux")]
 unsafe fn secure_getenv(name: &CStr) -> *const c_char {
     mod libc {
-        // The crate `libc` has it for other systems only.
+        // The crate `libc` declares it for other systems only.
         unsafe extern "C" {
             pub(super) fn secure_getenv(name: *const core::ffi::c_char) -> *mut core::ffi::c_char;
         }
@@ -28,7 +31,7 @@ unsafe fn secure_getenv(name: &CStr) -> *const c_char {
 }
 
 /// # Safety
-/// Nobody changes the environment meanwhile.
+/// No thread changes the environment meanwhile.
 #[cfg(not(target_os = "linux"))]
 unsafe fn secure_getenv(name: &CStr) -> *const c_char {
     // SAFETY: no arguments, and no memory of ours.

@@ -1,8 +1,11 @@
-//! `OSSL_FUNC_*`: the numbers and types of the functions that cross the boundary. Contexts and keys are the provider's own.
+//! `OSSL_FUNC_*`: the numbers and types of the functions that cross the boundary. Contexts and keys
+//! are opaque pointers of the provider.
 
 use core::ffi::{c_char, c_int, c_uchar, c_void};
 
-use crate::{Algorithm, Callback, CoreBio, CoreHandle, Function, Item, Param, Passphrase};
+use crate::dispatch::Function;
+use crate::param::Param;
+use crate::types::{Algorithm, Callback, CoreBio, CoreHandle, Item, Passphrase};
 
 macro_rules! functions {
     ($($(#[$module_doc:meta])* mod $module:ident $prefix:literal {
@@ -43,7 +46,7 @@ functions! {
         WRITE_EX 43 fn(*mut CoreBio, *const c_void, usize, *mut usize) -> c_int;
     }
 
-    /// The provider itself; the context is what `OSSL_provider_init` gave.
+    /// The provider; its context is the one returned by `OSSL_provider_init`.
     mod provider "PROVIDER" {
         TEARDOWN 1024 fn(*mut c_void);
         GETTABLE_PARAMS 1025 fn(*mut c_void) -> *const Param;

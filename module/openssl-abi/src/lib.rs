@@ -1,8 +1,9 @@
-//! The ABI between libcrypto (OpenSSL 3.0 to 4.x) and its providers, written by hand: dispatch tables, parameters, algorithms, and
-//! the core's upcalls. Nothing here links libcrypto. A test checks every number, name and layout against installed headers.
+//! The ABI between libcrypto (OpenSSL 3.0 to 4.x) and its providers, written by hand: dispatch
+//! tables, parameters, algorithms, and the core's upcalls. Nothing here links libcrypto. A test
+//! checks every number, name and layout against installed headers.
 //!
-//! What C calls a table of functions is here a table of [`Dispatch`] entries made by typed [`Function`] constants, so that an
-//! implementation of the wrong type does not compile.
+//! A C table of functions is a table of [`Dispatch`] entries made from typed [`Function`]
+//! constants, so that an implementation of the wrong type does not compile.
 
 mod core_upcalls;
 mod dispatch;

@@ -1,8 +1,10 @@
+//! Parameters: named values in arrays of `OSSL_PARAM`.
+
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use core::marker::PhantomData;
 use core::{fmt, ptr, slice};
 
-/// `OSSL_PARAM`: a named value, to be read, or to be filled in. An array ends with [`Param::END`].
+/// `OSSL_PARAM`: a named value to read or to fill in. An array ends with [`Param::END`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
@@ -13,13 +15,13 @@ pub struct Param {
     return_size: usize,
 }
 
-// SAFETY: the constructors take references that outlive the arrays they are put into; a parameter is only written through by
-// whoever it was given to.
+// SAFETY: the constructors take references that outlive the arrays they are put into; a parameter
+// is only written through by whoever it was given to.
 unsafe impl Send for Param {}
 // SAFETY: as above.
 unsafe impl Sync for Param {}
 
-/// `OSSL_PARAM_*`: kinds of values.
+/// `OSSL_PARAM_*`: types of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ParamType {
@@ -35,7 +37,7 @@ pub enum ParamType {
     Utf8Pointer = 6,
 }
 
-/// `OSSL_PARAM_UNMODIFIED`: the returned size of a parameter that nobody filled in.
+/// `OSSL_PARAM_UNMODIFIED`: the returned size of a parameter that was not filled in.
 const UNMODIFIED: usize = usize::MAX;
 
 impl Param {
@@ -58,7 +60,7 @@ impl Param {
         }
     }
 
-    /// An entry of a table that says which parameters there are.
+    /// An entry of a table that lists the supported parameters.
     pub const fn descriptor(key: &'static CStr, kind: ParamType) -> Param {
         Param { return_size: 0, ..Self::new(key, kind, ptr::null_mut(), 0) }
     }
@@ -84,7 +86,8 @@ impl Param {
         Self::new(key, ParamType::Octets, value.as_ptr() as *mut c_void, value.len())
     }
 
-    /// Bytes at an address, which must be valid as long as the parameter is used, and which the receiver may overwrite.
+    /// Bytes at an address, which must be valid while the parameter is used, and which the receiver
+    /// may overwrite.
     pub const fn octets_at(key: &'static CStr, data: *mut u8, size: usize) -> Param {
         Self::new(key, ParamType::Octets, data.cast(), size)
     }
@@ -101,10 +104,10 @@ impl Param {
     }
 }
 
-/// A parameter that is there has another type than it must have, or a size and no value.
+/// A parameter has another type than expected, or a size without a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongType {
-    /// The type that it must have.
+    /// The expected type.
     pub expected: ParamType,
 }
 
@@ -120,17 +123,17 @@ impl fmt::Display for WrongType {
     }
 }
 
-/// Why a parameter could not be filled in.
+/// Reasons why a parameter could not be filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueError {
     /// The buffer is too small.
     TooSmall {
-        /// Bytes needed.
+        /// Needed size in bytes.
         needed: usize,
-        /// Bytes there are.
+        /// Size of the buffer in bytes.
         there: usize,
     },
-    /// The requester wants another kind of value.
+    /// The requester expects another type.
     WrongType,
 }
 
@@ -153,31 +156,33 @@ pub struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// The parameters at `first`; null stands for none.
+    /// The parameters at `first`; null means none.
     ///
     /// # Safety
-    /// For `'a`, `first` is null or an array that ends with [`Param::END`], whose keys are strings and whose data have the types and
-    /// sizes it says.
+    /// For `'a`, `first` is null or an array that ends with [`Param::END`], whose keys are strings
+    /// and whose data have the types and sizes stated.
     pub unsafe fn new(first: *const Param) -> Self {
         Params { first: first.cast_mut(), lifetime: PhantomData }
     }
 
-    /// The parameters, one after the other.
+    /// Iterates over the parameters.
     pub fn iter(self) -> ParamIter<'a> {
         ParamIter { next: self.first, lifetime: PhantomData }
     }
 
-    /// The string called `key`, without its terminator; `None` if there is no such parameter. A null pointer is an empty string.
+    /// The string called `key`, without its terminator; `None` if there is no such parameter. A
+    /// null pointer of size 0 is an empty string.
     ///
     /// # Errors
-    /// The parameter is no string. It must not be ignored then: the caller has set it.
+    /// The parameter is not a string. Do not ignore this: the caller has set the parameter.
     pub fn utf8(self, key: &CStr) -> Result<Option<&'a [u8]>, WrongType> {
         let Some(text) = self.value(key, ParamType::Utf8)? else { return Ok(None) };
         let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
         Ok(Some(&text[..end]))
     }
 
-    /// The bytes called `key`; `None` if there is no such parameter. A null pointer is no bytes.
+    /// The bytes called `key`; `None` if there is no such parameter. A null pointer of size 0 is no
+    /// bytes.
     ///
     /// # Errors
     /// As [`Params::utf8`].
@@ -197,7 +202,7 @@ pub struct ParamIter<'a> {
     lifetime: PhantomData<&'a Param>,
 }
 
-/// A parameter of somebody else's.
+/// A parameter in the caller's array.
 #[derive(Debug)]
 pub struct ParamRef<'a> {
     param: *mut Param,
@@ -225,16 +230,16 @@ impl<'a> ParamRef<'a> {
         unsafe { *self.param }
     }
 
-    /// Its name.
+    /// The name.
     pub fn key(&self) -> &'a CStr {
         // SAFETY: the key is not null, and a string by the promise of `Params::new`.
         unsafe { CStr::from_ptr(self.read().key) }
     }
 
-    /// The bytes of its value.
+    /// The bytes of the value.
     fn value(&self, expected: ParamType) -> Result<&'a [u8], WrongType> {
         let Param { data_type, data, data_size, .. } = self.read();
-        // The type comes first: what the size says is that of another type otherwise.
+        // The type is checked first: the size has another meaning with other types.
         if data_type != expected as c_uint {
             return Err(WrongType { expected });
         }
@@ -244,7 +249,8 @@ impl<'a> ParamRef<'a> {
         if data.is_null() || isize::try_from(data_size).is_err() {
             return Err(WrongType { expected });
         }
-        // SAFETY: strings and bytes are `data_size` bytes at `data` by the promise of `Params::new`, and live for 'a.
+        // SAFETY: strings and bytes are `data_size` bytes at `data` by the promise of
+        // `Params::new`, and live for 'a.
         Ok(unsafe { slice::from_raw_parts(data.cast::<u8>().cast_const(), data_size) })
     }
 
@@ -253,10 +259,10 @@ impl<'a> ParamRef<'a> {
         unsafe { (*self.param).return_size = size };
     }
 
-    /// Fills in bytes, or only their number if the requester has no buffer yet.
+    /// Fills in bytes, or only their number if the requester gives no buffer.
     ///
     /// # Errors
-    /// The buffer is too small, or the requester wants something else.
+    /// The buffer is too small, or the requester expects another type.
     pub fn set_octets(&mut self, value: &[u8]) -> Result<(), ValueError> {
         let Param { data_type, data, data_size, .. } = self.read();
         if data_type != ParamType::Octets as c_uint {
@@ -269,15 +275,16 @@ impl<'a> ParamRef<'a> {
         if data_size < value.len() {
             return Err(ValueError::TooSmall { needed: value.len(), there: data_size });
         }
-        // SAFETY: `data` has at least `value.len()` bytes, which the requester hands out for writing.
+        // SAFETY: `data` has at least `value.len()` bytes, which the requester hands out for
+        // writing.
         unsafe { ptr::copy_nonoverlapping(value.as_ptr(), data.cast(), value.len()) };
         Ok(())
     }
 
-    /// Fills in an integer that is not negative.
+    /// Fills in a non-negative integer.
     ///
     /// # Errors
-    /// The buffer has another size than 4 or 8 bytes, or the requester wants something else.
+    /// The buffer is not 4 or 8 bytes long, or the requester expects another type.
     pub fn set_integer(&mut self, value: u32) -> Result<(), ValueError> {
         let Param { data_type, data, data_size, .. } = self.read();
         if data_type != ParamType::Integer as c_uint && data_type != ParamType::Unsigned as c_uint {
@@ -288,7 +295,8 @@ impl<'a> ParamRef<'a> {
             return Ok(());
         }
         match data_size {
-            // SAFETY: `data` has this size and is handed out for writing; integers may lie unaligned.
+            // SAFETY: `data` has this size and is handed out for writing; integers may lie
+            // unaligned.
             4 => unsafe { data.cast::<u32>().write_unaligned(value) },
             // SAFETY: as above.
             8 => unsafe { data.cast::<u64>().write_unaligned(value.into()) },
@@ -298,10 +306,11 @@ impl<'a> ParamRef<'a> {
         Ok(())
     }
 
-    /// Fills in a string, with its terminator if there is room, or only its length if the requester has no buffer yet.
+    /// Fills in a string, with its terminator if there is room, or only its length if the requester
+    /// gives no buffer.
     ///
     /// # Errors
-    /// The buffer is too small, or the requester wants something else.
+    /// The buffer is too small, or the requester expects another type.
     pub fn set_utf8(&mut self, value: &CStr) -> Result<(), ValueError> {
         let Param { data_type, data, data_size, .. } = self.read();
         if data_type != ParamType::Utf8 as c_uint {
@@ -326,7 +335,7 @@ impl<'a> ParamRef<'a> {
     /// Fills in a pointer to a string.
     ///
     /// # Errors
-    /// The requester wants something else.
+    /// The requester expects another type.
     pub fn set_utf8_pointer(&mut self, value: &'static CStr) -> Result<(), ValueError> {
         let Param { data_type, data, .. } = self.read();
         if data_type != ParamType::Utf8Pointer as c_uint {
@@ -355,7 +364,7 @@ mod tests {
             Param::octets(c"d", &[1, 2, 3]),
             Param::descriptor(c"e", ParamType::Octets),
             Param { data_size: 7, ..Param::descriptor(c"f", ParamType::Octets) },
-            // With the type of a pointer the size is not that of what is at the address.
+            // With a pointer type the size is not that of the data at the address.
             Param { data: absurd, data_size: 1 << 40, ..Param::utf8(c"g", c"") },
             Param { data: absurd, data_size: usize::MAX, ..Param::octets(c"h", &[]) },
             Param { data_size: 2, ..Param::utf8(c"i", c"text") },
@@ -408,7 +417,7 @@ mod tests {
         assert_eq!((buffer, number, array[0].return_size), ([7, 7, 7, 0], 9, 3));
     }
 
-    /// The terminator comes where there is room for it.
+    /// The terminator is written if there is room.
     #[test]
     fn strings_are_filled_in_or_refused() {
         let mut buffer = *b"xxxx";

@@ -1,23 +1,27 @@
+//! TLS groups as the `TLS-GROUP` capability describes them.
+
 use core::ffi::{CStr, c_int, c_uint, c_void};
 
-use crate::{Callback, Param, names};
+use crate::names;
+use crate::param::Param;
+use crate::types::Callback;
 
-/// A TLS group as the `TLS-GROUP` capability tells libssl of it.
+/// A TLS group, as the `TLS-GROUP` capability describes it to libssl.
 #[derive(Clone, Copy, Debug)]
 pub struct TlsGroup<'a> {
-    /// Its name.
+    /// Name of the group.
     pub name: &'a CStr,
-    /// That of its algorithm.
+    /// Name of the algorithm that libssl fetches for it.
     pub algorithm: &'a CStr,
-    /// Its code point.
+    /// Code point in TLS.
     pub code_point: u16,
-    /// Its security in bits.
+    /// Security strength in bits.
     pub security_bits: c_uint,
-    /// What it is.
+    /// Kind of the group.
     pub kind: GroupKind,
 }
 
-/// What a TLS group is, and which versions have it.
+/// Kinds of TLS groups, and the versions that use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupKind {
     /// A KEM, for TLS 1.3 only.
@@ -33,10 +37,10 @@ const NO_LIMIT: c_int = 0;
 const NOT_AT_ALL: c_int = -1;
 
 impl TlsGroup<'_> {
-    /// The capability's name.
+    /// Name of the capability.
     pub const CAPABILITY: &'static CStr = c"TLS-GROUP";
 
-    /// Calls `callback` with the group, and says whether it took it.
+    /// Calls `callback` with the group; returns whether the callback succeeded.
     ///
     /// # Safety
     /// `callback` may be called with `argument`.

@@ -1,7 +1,10 @@
+//! Types and constants of the ABI.
+
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::marker::{PhantomData, PhantomPinned};
 
-use crate::{Dispatch, Param};
+use crate::dispatch::Dispatch;
+use crate::param::Param;
 
 macro_rules! opaque {
     ($(#[$doc:meta] $name:ident)*) => {$(
@@ -15,20 +18,22 @@ macro_rules! opaque {
 }
 
 opaque! {
-    /// `OSSL_CORE_HANDLE`: what the core knows a provider by.
+    /// `OSSL_CORE_HANDLE`: identifies a provider to the core.
     CoreHandle
-    /// `OSSL_CORE_BIO`: a stream of the core's.
+    /// `OSSL_CORE_BIO`: a stream of the core.
     CoreBio
 }
 
-/// `OSSL_CALLBACK`: receives parameters; the last argument is the caller's own.
+/// `OSSL_CALLBACK`: receives parameters; the last argument belongs to the caller.
 pub type Callback = unsafe extern "C" fn(*const Param, *mut c_void) -> c_int;
 
-/// `OSSL_PASSPHRASE_CALLBACK`: buffer, its size, the passphrase's length, parameters, the caller's own argument.
+/// `OSSL_PASSPHRASE_CALLBACK`: buffer, its size, place for the passphrase's length, parameters, an
+/// argument of the caller.
 pub type Passphrase =
     unsafe extern "C" fn(*mut c_char, usize, *mut usize, *const Param, *mut c_void) -> c_int;
 
-/// `OSSL_ALGORITHM`: names (separated by colons), property definition, functions, description. A table ends with null names.
+/// `OSSL_ALGORITHM`: names (separated by colons), property definition, functions, description. A
+/// table ends with null names.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Algorithm {
@@ -38,11 +43,12 @@ pub struct Algorithm {
     pub properties: *const c_char,
     /// Functions.
     pub implementation: *const Dispatch,
-    /// What it is, for people.
+    /// Description for people.
     pub description: *const c_char,
 }
 
-// SAFETY: the pointers are to immutable data that outlives the table, which is up to whoever makes one.
+// SAFETY: the pointers are to immutable data that outlives the table, which is up to whoever makes
+// one.
 unsafe impl Send for Algorithm {}
 // SAFETY: as above.
 unsafe impl Sync for Algorithm {}
@@ -63,7 +69,7 @@ impl Algorithm {
 pub struct Item {
     /// The number.
     pub id: c_uint,
-    /// What it stands for.
+    /// The pointer, as a rule to a string.
     pub pointer: *const c_void,
 }
 
@@ -74,13 +80,13 @@ impl Item {
     /// The end of a table.
     pub const END: Item = Item { id: 0, pointer: core::ptr::null() };
 
-    /// The text of a number.
+    /// An item that gives the text of a number.
     pub const fn text(id: c_uint, text: &'static core::ffi::CStr) -> Item {
         Item { id, pointer: text.as_ptr().cast() }
     }
 }
 
-/// `OSSL_OP_*`: kinds of operations.
+/// `OSSL_OP_*`: types of operations.
 pub mod operation {
     use core::ffi::c_int;
 
@@ -102,9 +108,9 @@ pub mod operation {
 pub mod selection {
     use core::ffi::c_int;
 
-    /// The private half.
+    /// The private key.
     pub const PRIVATE_KEY: c_int = 0x01;
-    /// The public half.
+    /// The public key.
     pub const PUBLIC_KEY: c_int = 0x02;
     /// Domain parameters.
     pub const DOMAIN_PARAMETERS: c_int = 0x04;
@@ -112,9 +118,9 @@ pub mod selection {
     pub const OTHER_PARAMETERS: c_int = 0x80;
     /// All parameters.
     pub const ALL_PARAMETERS: c_int = DOMAIN_PARAMETERS | OTHER_PARAMETERS;
-    /// Both halves.
+    /// Private and public key.
     pub const KEYPAIR: c_int = PRIVATE_KEY | PUBLIC_KEY;
 }
 
-/// `OSSL_OBJECT_PKEY`: an object that is a key.
+/// `OSSL_OBJECT_PKEY`: the object is a key.
 pub const OBJECT_PKEY: c_int = 2;

@@ -1,4 +1,5 @@
-//! Holds every number, name and layout of the crate against installed OpenSSL headers, through a C program.
+//! Compares every number, name and layout of the crate with installed OpenSSL headers, by a C
+//! program.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -7,7 +8,7 @@ use openssl_abi::{
     Algorithm, Dispatch, Item, Param, ParamType, functions, names, operation, selection,
 };
 
-/// What later releases of OpenSSL added, and where. Headers that are older may lack it.
+/// Names that later releases of OpenSSL added, with the release. Older headers may lack them.
 const ADDED: [(&str, &str); 6] = [
     ("OSSL_FUNC_SIGNATURE_SIGN_MESSAGE_INIT", "0x30400000L"),
     ("OSSL_FUNC_SIGNATURE_VERIFY_MESSAGE_INIT", "0x30400000L"),
@@ -17,7 +18,7 @@ const ADDED: [(&str, &str); 6] = [
     ("OSSL_SIGNATURE_PARAM_CONTEXT_STRING", "0x30200000L"),
 ];
 
-/// The C code `check`, unless the headers are of a release before `name` was added.
+/// The C code `check`, compiled only with headers of a release that has `name`.
 fn unless_older(name: &str, check: &str) -> String {
     match ADDED.iter().find(|(added, _)| *added == name) {
         Some((_, release)) => {
@@ -84,7 +85,7 @@ fn numbers_names_and_layouts_are_those_of_the_headers() {
 
     let (c, program) = (folder.path().join("probe.c"), folder.path().join("probe"));
     std::fs::write(&c, source).unwrap();
-    // Those of the OpenSSL under test, else the system's.
+    // The headers of the OpenSSL under test, else the system's.
     let include = std::env::var("FASTKEX_TEST_OPENSSL")
         .ok()
         .map(|libraries| format!("-I{}/../include", libraries));

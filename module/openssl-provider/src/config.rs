@@ -1,52 +1,29 @@
-//! Our section of the configuration.
+//! Reads and checks the module's section of the configuration.
 
 use core::fmt;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::ffi::{CStr, CString};
 
+use curve25519::Choice;
 use kex::{Backend, BackendError, TLS_GROUPS};
 use keypool::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
-use openssl_abi::{Core, environment, names};
-use openssl_conf::{Config as ConfigFile, Interpretation};
+use openssl_abi::{Core, environment};
+use settings::{
+    BACKEND, BATCH, CODE_POINTS, ED25519, Key, MAX_AGE, POOL, REFILL, STATISTICS, WARM_UP,
+    WARM_UP_LOAD, X25519, code_point_key,
+};
 use warmup::{Load, Mode};
 
-use crate::curves::Choice;
-use crate::host;
-
-/// The key that chooses an instruction set.
-const BACKEND: &str = "backend";
-/// Whether key shares and encapsulations are made ahead of time.
-const POOL: &str = "pool";
-/// How many at once.
-const BATCH: &str = "batch";
-/// By whom.
-const REFILL: &str = "refill";
-/// Seconds after which they are erased.
-const MAX_AGE: &str = "max_age";
-/// Whether others may read the counts.
-const STATISTICS: &str = "statistics";
-/// Whether vector units are kept awake.
-const WARM_UP: &str = "warmup";
-/// Under how many handshakes a second.
-const WARM_UP_LOAD: &str = "warmup_load";
-/// Whether X25519 is offered by itself.
-const X25519: &str = "x25519";
-/// Whether Ed25519 is offered.
-const ED25519: &str = "ed25519";
-/// The keys that are known as they are.
-const KEYS: [&str; 10] =
-    [BACKEND, POOL, BATCH, REFILL, MAX_AGE, STATISTICS, WARM_UP, WARM_UP_LOAD, X25519, ED25519];
-/// What the keys that set code points begin with; a group's name follows.
-const CODE_POINTS: &str = "code_points.";
-/// The environment variable that chooses an instruction set, for tests; not in programs that have more rights than their caller.
+/// Chooses an instruction set, for tests. Ignored in programs that have more rights than their
+/// caller.
 const BACKEND_VARIABLE: &CStr = c"FASTKEX_BACKEND";
 
-/// Code points of groups that libssl may know by itself, and those that are reserved (RFC 8446).
+/// Code points of groups that libssl may have itself, and reserved ones (RFC 8446).
 const TAKEN: &[RangeInclusive<u16>] =
     &[0x0000..=0x0029, 0x0100..=0x0104, 0x0200..=0x0202, 0x11EB..=0x11EE, 0xFF01..=0xFF02];
 
-/// What the configuration asks for.
+/// The settings of the module.
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) backend: Backend,
@@ -58,14 +35,13 @@ pub(crate) struct Config {
     pub(crate) ed25519: Choice,
 }
 
-/// Why the configuration was refused.
+/// Reasons to reject the configuration.
 #[derive(Debug)]
 pub(crate) enum ConfigError {
     Backend { key: &'static str, error: BackendError },
     Value { key: &'static str, value: String, expected: String },
     CodePoint { key: String, value: String },
     DuplicateCodePoint { first: &'static str, second: &'static str, value: u16 },
-    UnknownKey { key: String, place: String },
 }
 
 impl fmt::Display for ConfigError {
@@ -84,28 +60,21 @@ impl fmt::Display for ConfigError {
                 "fastkex: {CODE_POINTS}{first} and {CODE_POINTS}{second} are both {value:#06x}: \
                  expected different numbers",
             ),
-            ConfigError::UnknownKey { key, place } => {
-                let keys = KEYS.join(", ");
-                write!(f, "fastkex: unknown key '{key}' at {place}: expected {keys}")?;
-                write!(f, " or {CODE_POINTS}GROUP, GROUP being one of ")?;
-                let groups: Vec<&str> = TLS_GROUPS.iter().map(|group| group.name).collect();
-                f.write_str(&groups.join(", "))
-            }
         }
     }
 }
 
 impl Config {
-    /// Reads the section from the core, and the environment.
+    /// Reads the module's section from the core, and the environment variable. Keys that are
+    /// unknown are never asked for: `fastkex doctor` reports them.
     pub(crate) fn read(core: &Core) -> Result<Config, ConfigError> {
         let value = |key: &str| core.parameter(&CString::new(key).unwrap_or_default());
-        refuse_unknown_keys(core, &value)?;
 
         let named = |key, name: &str| {
             Backend::named(name).map_err(|error| ConfigError::Backend { key, error })
         };
-        let mut backend = match value(BACKEND) {
-            Some(name) => named(BACKEND, &name)?,
+        let mut backend = match value(BACKEND.name) {
+            Some(name) => named(BACKEND.name, &name)?,
             None => Backend::best(),
         };
         if let Some(name) = environment(BACKEND_VARIABLE) {
@@ -114,7 +83,7 @@ impl Config {
 
         let mut code_points = Vec::<u16>::with_capacity(TLS_GROUPS.len());
         for group in TLS_GROUPS {
-            let key = format!("{CODE_POINTS}{}", group.name);
+            let key = code_point_key(group.name);
             let code_point = match value(&key) {
                 Some(value) => code_point(&value).ok_or(ConfigError::CodePoint { key, value })?,
                 None => group.code_point,
@@ -139,7 +108,7 @@ impl Config {
     }
 }
 
-/// How the pools work.
+/// The settings of the pools.
 fn pools(value: &dyn Fn(&str) -> Option<String>) -> Result<Settings, ConfigError> {
     let default = Settings::default();
     Ok(Settings {
@@ -160,7 +129,7 @@ fn pools(value: &dyn Fn(&str) -> Option<String>) -> Result<Settings, ConfigError
     })
 }
 
-/// When vector units are kept awake.
+/// The settings of the warm-up thread.
 fn warm_up(value: &dyn Fn(&str) -> Option<String>) -> Result<warmup::Settings, ConfigError> {
     let default = warmup::Settings::default();
     let load_expected = "handshakes a second, from and below, as in 1000-2000";
@@ -170,11 +139,8 @@ fn warm_up(value: &dyn Fn(&str) -> Option<String>) -> Result<warmup::Settings, C
     })
 }
 
-/// Whether one of the default provider's algorithms is offered, too.
-fn choice(
-    value: &dyn Fn(&str) -> Option<String>,
-    key: &'static str,
-) -> Result<Choice, ConfigError> {
+/// Whether to offer one of the algorithms that the default provider has as well.
+fn choice(value: &dyn Fn(&str) -> Option<String>, key: Key) -> Result<Choice, ConfigError> {
     setting(value, key, Choice::default(), "auto, on or off", |text| match text {
         "auto" => Some(Choice::Auto),
         text => on_or_off(text).map(|on| if on { Choice::On } else { Choice::Off }),
@@ -183,13 +149,13 @@ fn choice(
 
 fn setting<T>(
     value: &dyn Fn(&str) -> Option<String>,
-    key: &'static str,
+    key: Key,
     default: T,
     expected: &str,
     parse: impl Fn(&str) -> Option<T>,
 ) -> Result<T, ConfigError> {
-    let Some(value) = value(key) else { return Ok(default) };
-    parse(&value).ok_or(ConfigError::Value { key, value, expected: expected.to_owned() })
+    let Some(value) = value(key.name) else { return Ok(default) };
+    parse(&value).ok_or(ConfigError::Value { key: key.name, value, expected: expected.to_owned() })
 }
 
 fn on_or_off(text: &str) -> Option<bool> {
@@ -238,48 +204,11 @@ fn code_point(text: &str) -> Option<u16> {
         Some(hex) => u16::from_str_radix(hex, 16),
         None => text.parse(),
     };
-    // 0x0A0A, 0x1A1A, ... exist to be unknown (RFC 8701).
+    // 0x0A0A, 0x1A1A and so on are reserved as unknown values (GREASE, RFC 8701).
     let is_grease = |value: u16| value & 0x0f0f == 0x0a0a && value >> 8 == value & 0xff;
     value
         .ok()
         .filter(|&value| !is_grease(value) && !TAKEN.iter().any(|range| range.contains(&value)))
-}
-
-fn is_known(key: &str) -> bool {
-    KEYS.contains(&key)
-        || key
-            .strip_prefix(CODE_POINTS)
-            .is_some_and(|name| TLS_GROUPS.iter().any(|group| group.name == name))
-}
-
-/// Libcrypto hands out the values of keys that are asked for but does not list the keys. So the file that it reads by default is read
-/// here too; a key there is ours if libcrypto knows it with the same value.
-fn refuse_unknown_keys(
-    core: &Core,
-    value: &dyn Fn(&str) -> Option<String>,
-) -> Result<(), ConfigError> {
-    let environment = |name: &str| environment(&CString::new(name).ok()?);
-    let Some(file) =
-        host::default_config_file(core).and_then(|path| ConfigFile::load(&path, &environment).ok())
-    else {
-        return Ok(());
-    };
-    let name = core.parameter(names::PROVIDER_NAME_OF_CORE);
-    let (Some(release), Some(name)) = (host::release(core), name) else {
-        return Ok(());
-    };
-    let interpretation = Interpretation::new(&file, release);
-    let Some(provider) = interpretation.provider(&name) else { return Ok(()) };
-    for parameter in provider.own_parameters() {
-        let handed_out = value(&parameter.name).as_deref() == Some(parameter.value.as_str());
-        if !is_known(&parameter.name) && handed_out {
-            return Err(ConfigError::UnknownKey {
-                key: parameter.name.clone(),
-                place: parameter.origin.to_string(),
-            });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -308,23 +237,23 @@ mod tests {
         let default = Settings::default();
         assert_eq!(pools_of("other", "1"), Ok(default));
         for (key, text, settings) in [
-            (POOL, "off", Settings { enabled: false, ..default }),
-            (BATCH, "auto", default),
-            (BATCH, "1024", Settings { batch: Batch::Fixed(1024), ..default }),
-            (REFILL, "background", Settings { refill: Refill::Background, ..default }),
-            (MAX_AGE, "1", Settings { max_age: Duration::from_secs(1), ..default }),
-            (STATISTICS, "on", Settings { statistics: true, ..default }),
+            (POOL.name, "off", Settings { enabled: false, ..default }),
+            (BATCH.name, "auto", default),
+            (BATCH.name, "1024", Settings { batch: Batch::Fixed(1024), ..default }),
+            (REFILL.name, "background", Settings { refill: Refill::Background, ..default }),
+            (MAX_AGE.name, "1", Settings { max_age: Duration::from_secs(1), ..default }),
+            (STATISTICS.name, "on", Settings { statistics: true, ..default }),
         ] {
             assert_eq!(pools_of(key, text), Ok(settings), "{key} = {text}");
         }
         for (key, text, message) in [
-            (POOL, "yes", "fastkex: pool = yes: expected on or off"),
-            (BATCH, "0", "fastkex: batch = 0: expected auto or 1 to 1024"),
-            (BATCH, "1025", "fastkex: batch = 1025: expected auto or 1 to 1024"),
-            (REFILL, "", "fastkex: refill = : expected inline or background"),
-            (MAX_AGE, "0", "fastkex: max_age = 0: expected 1 to 86400 seconds"),
-            (MAX_AGE, "60s", "fastkex: max_age = 60s: expected 1 to 86400 seconds"),
-            (STATISTICS, "1", "fastkex: statistics = 1: expected on or off"),
+            (POOL.name, "yes", "fastkex: pool = yes: expected on or off"),
+            (BATCH.name, "0", "fastkex: batch = 0: expected auto or 1 to 1024"),
+            (BATCH.name, "1025", "fastkex: batch = 1025: expected auto or 1 to 1024"),
+            (REFILL.name, "", "fastkex: refill = : expected inline or background"),
+            (MAX_AGE.name, "0", "fastkex: max_age = 0: expected 1 to 86400 seconds"),
+            (MAX_AGE.name, "60s", "fastkex: max_age = 60s: expected 1 to 86400 seconds"),
+            (STATISTICS.name, "1", "fastkex: statistics = 1: expected on or off"),
         ] {
             assert_eq!(pools_of(key, text), Err(message.to_owned()));
         }
@@ -340,27 +269,27 @@ mod tests {
         let load = Load { from: 0, below: 50 };
         for (key, text, settings) in [
             ("other", "on", default),
-            (WARM_UP, "auto", default),
-            (WARM_UP, "on", warmup::Settings { mode: Mode::On, ..default }),
-            (WARM_UP, "off", warmup::Settings { mode: Mode::Off, ..default }),
-            (WARM_UP_LOAD, "0-50", warmup::Settings { load, ..default }),
+            (WARM_UP.name, "auto", default),
+            (WARM_UP.name, "on", warmup::Settings { mode: Mode::On, ..default }),
+            (WARM_UP.name, "off", warmup::Settings { mode: Mode::Off, ..default }),
+            (WARM_UP_LOAD.name, "0-50", warmup::Settings { load, ..default }),
         ] {
             assert_eq!(of(key, text), Ok(settings), "{key} = {text}");
         }
         let message = "fastkex: warmup = yes: expected off, on or auto";
-        assert_eq!(of(WARM_UP, "yes"), Err(message.to_owned()));
+        assert_eq!(of(WARM_UP.name, "yes"), Err(message.to_owned()));
         for text in ["", "5", "5-5", "9-5", "-5", "5-", "1-2-3", "a-b"] {
             let message = format!(
                 "fastkex: warmup_load = {text}: expected handshakes a second, from and below, as in 1000-2000"
             );
-            assert_eq!(of(WARM_UP_LOAD, text), Err(message));
+            assert_eq!(of(WARM_UP_LOAD.name, text), Err(message));
         }
     }
 
     #[test]
     fn algorithms_are_chosen() {
         let of = |text: &'static str| {
-            let value = |asked: &str| (asked == ED25519).then(|| text.to_owned());
+            let value = |asked: &str| (asked == ED25519.name).then(|| text.to_owned());
             choice(&value, ED25519).map_err(|error| error.to_string())
         };
         for (text, expected) in [("auto", Choice::Auto), ("on", Choice::On), ("off", Choice::Off)] {
@@ -369,13 +298,5 @@ mod tests {
         let message = "fastkex: ed25519 = yes: expected auto, on or off";
         assert_eq!(of("yes"), Err(message.to_owned()));
         assert!(matches!(choice(&|_| None, X25519), Ok(Choice::Auto)));
-    }
-
-    #[test]
-    fn keys_are_known_by_their_whole_name() {
-        assert!(is_known("backend") && is_known("code_points.sntrup761"));
-        for key in ["backends", "code_points", "code_points.", "code_points.x25519", "pools"] {
-            assert!(!is_known(key), "{key}");
-        }
     }
 }

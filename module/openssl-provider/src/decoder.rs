@@ -1,4 +1,4 @@
-//! Decoders: DER to keys. (PEM, and encrypted PKCS#8, are taken off by the default provider's decoders first.)
+//! Decoders of keys in DER. The default provider's decoders remove PEM and encryption first.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::marker::PhantomData;
@@ -14,24 +14,24 @@ use openssl_abi::{
 };
 use secret::Secret;
 
+use crate::context::Provider;
 use crate::formats::{Found, public_from_der, secret_from_der};
-use crate::key::{Key, Material};
+use crate::group_key::{GroupKey, Key, KeyMaterial};
 use crate::keymgmt::KeyManagement;
 use crate::memory::{self, NoMemory};
-use crate::provider::Provider;
 use crate::reason;
 
-/// Longer objects are no keys of ours.
+/// Longer objects are not keys of the module.
 const MAX_DER_BYTES: usize = 16 * 1024;
 
-/// The decoders for keys of `K`.
+/// The decoders of keys of `K`.
 pub(crate) struct Decoder<K>(PhantomData<K>);
 
-/// The decoder of secret keys, or of public ones.
+/// The decoder of secret keys or of public keys.
 struct FromDer<K, const SECRET: bool>(PhantomData<K>);
 
 impl<K: TlsKem> Decoder<K> {
-    /// Property definition and functions of each.
+    /// Property definition and functions of each decoder.
     pub(crate) const ALL: [(&'static CStr, &'static [Dispatch]); 2] = [
         (
             c"provider=fastkex,input=der,structure=SubjectPublicKeyInfo",
@@ -60,7 +60,8 @@ impl<K: TlsKem, const SECRET: bool> FromDer<K, SECRET> {
         c_int::from(fits || wanted == 0)
     }
 
-    /// Success without a call of `callback` says "not mine", and lets libcrypto try the next decoder.
+    /// Success without a call of `callback` means that the input is no such key; libcrypto then
+    /// tries the next decoder.
     unsafe extern "C" fn decode(
         context: *mut c_void,
         input: *mut CoreBio,
@@ -97,15 +98,15 @@ impl<K: TlsKem, const SECRET: bool> FromDer<K, SECRET> {
                 Found::NotOurs => return 1,
                 Found::Malformed(problem) => return refuse(problem),
                 Found::Key(bytes) if SECRET => {
-                    Material::<K>::from_secret_bytes(provider.backend, bytes)
+                    KeyMaterial::<K>::from_secret_bytes(provider.backend, bytes)
                 }
-                Found::Key(bytes) => Material::from_public_bytes(provider.backend, bytes),
+                Found::Key(bytes) => KeyMaterial::from_public_bytes(provider.backend, bytes),
             };
             match (material, callback) {
                 (Ok(material), Some(callback)) => {
                     let key = Key::new(provider, Some(Arc::new(material)));
                     // SAFETY: callback and argument come from libcrypto together.
-                    unsafe { hand_over(key, callback, argument) }
+                    unsafe { pass_to_libcrypto(key, callback, argument) }
                 }
                 (Ok(_), None) => 0,
                 (Err(error), _) => refuse(&error.to_string()),
@@ -124,18 +125,24 @@ impl<K: TlsKem, const SECRET: bool> FromDer<K, SECRET> {
             return 0;
         }
         let wanted = if SECRET { selection::KEYPAIR } else { selection::PUBLIC_KEY };
-        // SAFETY: `hand_over` made the reference from the place of a pointer to a key.
+        // SAFETY: `pass_to_libcrypto` made the reference from the place of a pointer to a key.
         unsafe {
-            KeyManagement::<K>::export(*reference.cast::<*mut c_void>(), wanted, callback, argument)
+            KeyManagement::<GroupKey<K>>::export(
+                *reference.cast::<*mut c_void>(),
+                wanted,
+                callback,
+                argument,
+            )
         }
     }
 }
 
-/// Reads one object, and no more: others may follow. `None` if it is none, or too long for a key.
+/// Reads a single object, as others may follow. `None` if the input is not DER, or too long for a
+/// key.
 fn read_der(mut input: Bio<'_>) -> Result<Option<Secret<[u8]>>, NoMemory> {
     const SEQUENCE: u8 = 0x30;
     const SHORT_PREFIX_BYTES: usize = 2;
-    /// With the length in two bytes, which is enough.
+    /// A prefix with a length of two bytes, which is enough.
     const LONGEST_PREFIX_BYTES: usize = 4;
 
     let mut prefix = [0; LONGEST_PREFIX_BYTES];
@@ -164,11 +171,15 @@ fn read_der(mut input: Bio<'_>) -> Result<Option<Secret<[u8]>>, NoMemory> {
     Ok(input.read_exact(rest).is_ok().then_some(der))
 }
 
-/// Gives a key to libcrypto as a reference that our key management's `load` takes it from.
+/// Passes a key to libcrypto by a reference, from which key management's `load` takes it.
 ///
 /// # Safety
 /// `callback` may be called with `argument`.
-unsafe fn hand_over<K: TlsKem>(key: Key<K>, callback: Callback, argument: *mut c_void) -> c_int {
+unsafe fn pass_to_libcrypto<K: TlsKem>(
+    key: Key<K>,
+    callback: Callback,
+    argument: *mut c_void,
+) -> c_int {
     let Ok(name) = CString::new(K::GROUP.name) else { return 0 };
     let mut place = key.into_raw();
     let reference = (&raw mut place).cast::<u8>();

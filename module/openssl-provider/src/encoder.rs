@@ -1,4 +1,4 @@
-//! Encoders: keys to PEM, DER and text.
+//! Encoders of keys to PEM, DER and text.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::marker::PhantomData;
@@ -13,19 +13,20 @@ use openssl_abi::{
 };
 use zeroize::Zeroizing;
 
+use crate::context::Provider;
 use crate::formats::{
     Cipher, Structure, WriteError, encrypt, pem, public_to_der, secret_to_der, text,
 };
-use crate::key::{Key, Material, public_bytes, secret_bytes};
-use crate::keymgmt::{KeyManagement, fill_from_params};
+use crate::group_key::{GroupKey, Key, KeyMaterial, public_bytes, secret_bytes};
+use crate::key::{KeyType, Raised};
+use crate::keymgmt::KeyManagement;
 use crate::memory::{Buffer, NoMemory};
-use crate::provider::Provider;
 use crate::reason;
 
-/// The longest passphrase, as in libcrypto.
+/// Maximum length of a passphrase in bytes, as in libcrypto.
 const PASSPHRASE_BYTES: usize = 1024;
 
-/// A form that keys are written in. The discriminants index [`FORMS`].
+/// An output format, an element of [`FORMS`].
 struct Form {
     properties: &'static CStr,
     /// `None` for text.
@@ -67,21 +68,22 @@ const FORMS: [Form; 7] = [
     Form { properties: c"provider=fastkex,output=text", structure: None, pem: false },
 ];
 
-/// The encoders for keys of `K`.
+/// The encoders of keys of `K`.
 pub(crate) struct Encoder<K>(PhantomData<K>);
 
-/// The encoder to form number `FORM`.
+/// The encoder of the format `FORMS[FORM]`.
 struct To<K, const FORM: usize>(PhantomData<K>);
 
-/// One encoding in progress.
+/// The context of an encoder.
 struct Encoding {
     provider: *const Provider,
     cipher: Option<Cipher>,
-    /// A cipher was asked for that cannot be had: whatever the caller makes of that error, the key is not written in the clear.
+    /// The requested cipher is not available. The key must not be written unencrypted, even if the
+    /// caller ignores that error.
     is_refused: bool,
 }
 
-/// Why a key is not written: the reason, and a message.
+/// Reason number and message of a failure.
 struct Refusal(u32, &'static str);
 
 impl From<WriteError> for Refusal {
@@ -101,7 +103,7 @@ impl From<NoMemory> for Refusal {
 }
 
 impl<K: TlsKem> Encoder<K> {
-    /// Property definition and functions of each.
+    /// Property definition and functions of each encoder.
     pub(crate) const ALL: [(&'static CStr, &'static [Dispatch]); FORMS.len()] = [
         (FORMS[0].properties, To::<K, 0>::DISPATCH),
         (FORMS[1].properties, To::<K, 1>::DISPATCH),
@@ -124,7 +126,7 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
         function::DOES_SELECTION.entry(Self::does_selection),
         function::ENCODE.entry(Self::encode),
         function::IMPORT_OBJECT.entry(Self::import_object),
-        function::FREE_OBJECT.entry(KeyManagement::<K>::free),
+        function::FREE_OBJECT.entry(KeyManagement::<GroupKey<K>>::free),
         Dispatch::END,
     ];
 
@@ -147,11 +149,18 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
         params: *const Param,
     ) -> *mut c_void {
         guard(ptr::null_mut(), || {
-            // SAFETY: libcrypto hands back our encoding, and parameters; the provider is still there.
+            // SAFETY: libcrypto hands back our encoding, and parameters; the provider is still
+            // there.
             let (provider, params) =
                 unsafe { (&*(*encoding.cast::<Encoding>()).provider, Params::new(params)) };
             let key = Key::<K>::new(provider, None);
-            if fill_from_params(&key, selection, params) { key.into_raw() } else { ptr::null_mut() }
+            match GroupKey::from_params(&key, selection, params) {
+                Ok(material) => {
+                    key.set(material);
+                    key.into_raw()
+                }
+                Err(Raised) => ptr::null_mut(),
+            }
         })
     }
 
@@ -199,7 +208,7 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
     }
 
     fn contents(
-        material: &Material<K>,
+        material: &KeyMaterial<K>,
         wanted: c_int,
         cipher: Option<Cipher>,
         passphrase: &PassphraseCallback,
@@ -225,7 +234,8 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
                 let message = "no cipher given to encrypt the key with";
                 return Err(Refusal(reason::ENCODING, message));
             }
-            // As in libcrypto's own encoders, a cipher turns a plain structure into the encrypted one.
+            // As in libcrypto's own encoders, a cipher turns a plain structure into the encrypted
+            // one.
             (_, Some(cipher)) => {
                 let secret = secret_bytes(material)?.ok_or(NO_SECRET)?;
                 let plain = secret_to_der(group, &secret)?;
@@ -271,7 +281,8 @@ unsafe extern "C" fn settable_params(_: *mut c_void) -> *const Param {
 
 unsafe extern "C" fn set_params(encoding: *mut c_void, params: *const Param) -> c_int {
     guard(0, || {
-        // SAFETY: libcrypto hands back our encoding, and parameters, and runs one call at a time on it.
+        // SAFETY: libcrypto hands back our encoding, and parameters, and runs one call at a time on
+        // it.
         let (encoding, params) =
             unsafe { (&mut *encoding.cast::<Encoding>(), Params::new(params)) };
         match cipher(params) {
@@ -288,7 +299,7 @@ unsafe extern "C" fn set_params(encoding: *mut c_void, params: *const Param) -> 
     })
 }
 
-/// The cipher that parameters name, if they name one; an empty name stands for none.
+/// The cipher set by parameters: `None` if they set none, `Some(None)` for an empty name.
 fn cipher(params: Params<'_>) -> Result<Option<Option<Cipher>>, String> {
     params
         .utf8(names::PROPERTIES)

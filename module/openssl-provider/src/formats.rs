@@ -1,6 +1,8 @@
-//! Keys as SubjectPublicKeyInfo (RFC 5280), PKCS#8 (RFC 5958), encrypted PKCS#8, PEM and text.
+//! Encodings of keys: SubjectPublicKeyInfo (RFC 5280), PKCS#8 (RFC 5958), encrypted PKCS#8, PEM and
+//! text.
 //!
-//! The public key is the bit string's bytes, the secret key the octet string's, both as they are: sntrup's part first.
+//! The bit string holds the encoded public key and the octet string the encoded secret key. In
+//! hybrids sntrup's part comes first.
 
 use std::io::{self, Write};
 
@@ -19,7 +21,7 @@ const ITERATIONS: u32 = 600_000;
 const SALT_BYTES: usize = 16;
 const BLOCK_BYTES: usize = 16;
 
-/// What a key is wrapped in, by the names that properties use.
+/// The structure around a key, by the names in properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::enum_variant_names)]
 pub(crate) enum Structure {
@@ -29,7 +31,7 @@ pub(crate) enum Structure {
 }
 
 impl Structure {
-    /// What its PEM begins with.
+    /// The label of its PEM.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Structure::SubjectPublicKeyInfo => "PUBLIC KEY",
@@ -39,7 +41,8 @@ impl Structure {
     }
 }
 
-/// Identifiers are read as raw values: their arcs, UUIDs, are larger than the usual decoders take.
+/// Object identifiers are compared as raw values: the UUIDs in their arcs are too large for the
+/// usual decoders.
 #[derive(Sequence)]
 struct AlgorithmIdentifier<'a> {
     oid: AnyRef<'a>,
@@ -75,17 +78,17 @@ impl<'a> AlgorithmIdentifier<'a> {
     }
 }
 
-/// A key that was found, or not.
+/// The result of decoding.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found<T> {
     Key(T),
-    /// Something else, perhaps another algorithm's key.
+    /// Not a key, or a key of another algorithm.
     NotOurs,
-    /// Our identifier, but no key: with what is wrong.
+    /// The identifier of the group with an invalid key, and the reason.
     Malformed(&'static str),
 }
 
-/// Why a key could not be written.
+/// Reasons why a key could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteError {
     RandomSource,
@@ -111,7 +114,7 @@ impl From<der::Error> for WriteError {
     }
 }
 
-/// One allocation of the right size: growing would leave copies of secrets behind.
+/// Encodes into one allocation of the right size, as growing would leave copies of secrets behind.
 fn to_der(info: &impl Encode) -> Result<Secret<[u8]>, WriteError> {
     let length = usize::try_from(info.encoded_len()?)?;
     let mut der = memory::zeros(length)?;
@@ -119,7 +122,7 @@ fn to_der(info: &impl Encode) -> Result<Secret<[u8]>, WriteError> {
     Ok(der)
 }
 
-/// A public key as DER.
+/// Encodes a public key as SubjectPublicKeyInfo.
 pub(crate) fn public_to_der(group: &TlsGroup, key: &[u8]) -> Result<Secret<[u8]>, WriteError> {
     let oid = group.oid_der();
     to_der(&SubjectPublicKeyInfo {
@@ -128,7 +131,7 @@ pub(crate) fn public_to_der(group: &TlsGroup, key: &[u8]) -> Result<Secret<[u8]>
     })
 }
 
-/// The public key in DER.
+/// The public key in a SubjectPublicKeyInfo.
 pub(crate) fn public_from_der<'a>(group: &TlsGroup, der: &'a [u8]) -> Found<&'a [u8]> {
     let Ok(info) = SubjectPublicKeyInfo::from_der(der) else { return Found::NotOurs };
     if !info.algorithm.is(&group.oid_der()) {
@@ -143,7 +146,7 @@ pub(crate) fn public_from_der<'a>(group: &TlsGroup, der: &'a [u8]) -> Found<&'a 
     }
 }
 
-/// A secret key as DER.
+/// Encodes a secret key as PrivateKeyInfo.
 pub(crate) fn secret_to_der(group: &TlsGroup, key: &[u8]) -> Result<Secret<[u8]>, WriteError> {
     let oid = group.oid_der();
     to_der(&PrivateKeyInfo {
@@ -153,7 +156,7 @@ pub(crate) fn secret_to_der(group: &TlsGroup, key: &[u8]) -> Result<Secret<[u8]>
     })
 }
 
-/// The secret key in DER.
+/// The secret key in a PrivateKeyInfo.
 pub(crate) fn secret_from_der<'a>(group: &TlsGroup, der: &'a [u8]) -> Found<&'a [u8]> {
     let Ok(info) = PrivateKeyInfo::from_der(der) else { return Found::NotOurs };
     if !info.algorithm.is(&group.oid_der()) {
@@ -168,7 +171,7 @@ pub(crate) fn secret_from_der<'a>(group: &TlsGroup, der: &'a [u8]) -> Found<&'a 
     Found::Key(info.key.as_bytes())
 }
 
-/// A cipher for secret keys.
+/// A cipher for PEM and DER of secret keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cipher {
     Aes128Cbc,
@@ -190,7 +193,7 @@ impl Cipher {
     }
 }
 
-/// A PrivateKeyInfo, encrypted under a passphrase (PBES2).
+/// Encrypts a PrivateKeyInfo under a passphrase (PBES2).
 pub(crate) fn encrypt(
     private_key_info: &[u8],
     cipher: Cipher,
@@ -209,7 +212,7 @@ pub(crate) fn encrypt(
         }
     };
     let parameters = parameters.map_err(|_| WriteError::Encoding)?;
-    // The padding takes one block at most.
+    // Padding adds at most one block.
     let mut buffer = memory::zeros(private_key_info.len() + BLOCK_BYTES)?;
     buffer[..private_key_info.len()].copy_from_slice(private_key_info);
     let key = parameters
@@ -226,7 +229,7 @@ fn rand_fill(bytes: &mut [u8]) -> Result<(), WriteError> {
     SysRng.try_fill_bytes(bytes).map_err(|_| WriteError::RandomSource)
 }
 
-/// DER in PEM.
+/// Encodes DER as PEM.
 pub(crate) fn pem(structure: Structure, der: &[u8]) -> Result<Secret<[u8]>, WriteError> {
     let unfit = |_| WriteError::Encoding;
     let length = pem::encoded_len(structure.label(), LineEnding::LF, der).map_err(unfit)?;
@@ -235,14 +238,14 @@ pub(crate) fn pem(structure: Structure, der: &[u8]) -> Result<Secret<[u8]>, Writ
     if written.len() == length { Ok(text) } else { Err(WriteError::Encoding) }
 }
 
-/// Bytes of a key in a line of text.
+/// Key bytes in a line of text.
 const LINE_BYTES: usize = 15;
-/// What a line takes: an indent, two digits and a colon a byte, and its end.
+/// Length of a line in bytes: an indent, two digits and a colon for each byte, and a newline.
 const LINE_TEXT_BYTES: usize = 4 + 3 * LINE_BYTES + 1;
-/// What the other lines take, group names included.
+/// Upper bound of the other lines in bytes, group names included.
 const HEADINGS_BYTES: usize = 128;
 
-/// A key for people to read.
+/// A key as text for people.
 pub(crate) fn text(
     group: &TlsGroup,
     secret: Option<&[u8]>,

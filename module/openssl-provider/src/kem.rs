@@ -1,4 +1,4 @@
-//! Key encapsulation.
+//! Key encapsulation with the groups' KEMs.
 
 use core::ffi::{c_int, c_uchar, c_void};
 use core::marker::PhantomData;
@@ -9,17 +9,17 @@ use kex::{Kem, TlsKem};
 use openssl_abi::functions::kem as function;
 use openssl_abi::{Dispatch, Param, guard};
 
-use crate::key::{Key, Material};
-use crate::provider::Provider;
+use crate::context::Provider;
+use crate::group_key::{Key, KeyMaterial};
 use crate::reason;
 
-/// The functions for `K`.
+/// The functions for keys of `K`.
 pub(crate) struct KeyEncapsulation<K>(PhantomData<K>);
 
-/// One operation in progress.
+/// A key encapsulation operation.
 struct Operation<K: TlsKem> {
     provider: *const Provider,
-    key: Option<Arc<Material<K>>>,
+    key: Option<Arc<KeyMaterial<K>>>,
 }
 
 impl<K: TlsKem> KeyEncapsulation<K> {
@@ -74,7 +74,7 @@ impl<K: TlsKem> KeyEncapsulation<K> {
         _: *const Param,
     ) -> c_int {
         // SAFETY: libcrypto hands back an operation and a key of ours.
-        guard(0, || unsafe { Self::init(operation, key, "private", Material::has_secret) })
+        guard(0, || unsafe { Self::init(operation, key, "private", KeyMaterial::has_secret) })
     }
 
     /// # Safety
@@ -83,7 +83,7 @@ impl<K: TlsKem> KeyEncapsulation<K> {
         operation: *mut c_void,
         key: *mut c_void,
         half: &str,
-        fits: impl Fn(&Material<K>) -> bool,
+        fits: impl Fn(&KeyMaterial<K>) -> bool,
     ) -> c_int {
         // SAFETY: by the caller's promise; libcrypto runs one call at a time on an operation.
         let (operation, key) =
@@ -101,8 +101,9 @@ impl<K: TlsKem> KeyEncapsulation<K> {
         }
     }
 
-    /// With a null `ciphertext` only tells the sizes, and looks at nothing else. Else both buffers and both sizes must be there, as for
-    /// OpenSSL's ML-KEM. (`EVP_PKEY_encapsulate` refuses a ciphertext without a secret by itself, and without an error.)
+    /// With a null `ciphertext` only reports the sizes. Otherwise both buffers and both sizes are
+    /// required, as for OpenSSL's ML-KEM. (`EVP_PKEY_encapsulate` itself rejects a ciphertext
+    /// without a secret, without an error in the queue.)
     unsafe extern "C" fn encapsulate(
         operation: *mut c_void,
         ciphertext: *mut c_uchar,
@@ -119,7 +120,8 @@ impl<K: TlsKem> KeyEncapsulation<K> {
             let Some(key) = &operation.key else {
                 return refuse::<K>(provider, reason::MISSING_KEY, "no key was set");
             };
-            // SAFETY: each size is null or a place, as `provider-kem(7)` says; they are different ones.
+            // SAFETY: each size is null or a place, as `provider-kem(7)` says; they are different
+            // ones.
             let (ciphertext_size, secret_size) =
                 unsafe { (ciphertext_size.as_mut(), secret_size.as_mut()) };
             if ciphertext.is_null() {
@@ -157,7 +159,8 @@ impl<K: TlsKem> KeyEncapsulation<K> {
         })
     }
 
-    /// With a null `secret` only tells the size. A null `secret_size` stands for a buffer that is large enough, as for OpenSSL's ML-KEM.
+    /// With a null `secret` only reports the size. A null `secret_size` means that the buffer is
+    /// large enough, as for OpenSSL's ML-KEM.
     unsafe extern "C" fn decapsulate(
         operation: *mut c_void,
         secret: *mut c_uchar,
@@ -206,14 +209,14 @@ impl<K: TlsKem> KeyEncapsulation<K> {
     }
 }
 
-/// Puts an error into OpenSSL's queue.
+/// Adds an error to OpenSSL's queue.
 #[track_caller]
 fn refuse<K: TlsKem>(provider: &Provider, reason: u32, message: &str) -> c_int {
     provider.core.raise(reason, &format!("{}: {message}", K::GROUP.name));
     0
 }
 
-/// Whether a buffer is large enough; an error if not.
+/// Whether a buffer is large enough; adds an error if not.
 #[track_caller]
 fn fits<K: TlsKem>(provider: &Provider, what: &str, there: usize, needed: usize) -> bool {
     if there < needed {
@@ -223,10 +226,10 @@ fn fits<K: TlsKem>(provider: &Provider, what: &str, there: usize, needed: usize)
     there >= needed
 }
 
-/// A caller's buffer. Its bytes may not be initialised, so that is done first.
+/// The caller's buffer as a slice. It may be uninitialised, so it is zeroed first.
 ///
 /// # Safety
-/// `buffer` has at least `size` bytes for as long as the result is used.
+/// `buffer` has at least `size` bytes while the result is used.
 unsafe fn output<'a>(buffer: *mut c_uchar, size: usize) -> &'a mut [u8] {
     // SAFETY: by the caller's promise.
     unsafe {
@@ -235,7 +238,7 @@ unsafe fn output<'a>(buffer: *mut c_uchar, size: usize) -> &'a mut [u8] {
     }
 }
 
-/// Reports an error; no part of a secret is left behind then.
+/// Turns the result into a return value; on failure adds an error and erases the shared secret.
 fn finish<K: Kem + TlsKem>(
     provider: &Provider,
     done: Result<(), kex::Error>,

@@ -1,34 +1,37 @@
-//! Key management: generation, import and export, parameters.
+//! Key management, generic over the type of keys: generation, import and export, parameters.
 
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
 use core::ptr;
 use std::sync::Arc;
 
-use kex::TlsKem;
 use openssl_abi::functions::keymgmt as function;
-use openssl_abi::{Callback, Dispatch, Param, ParamType, Params, guard, names, selection};
+use openssl_abi::{Callback, Dispatch, Param, Params, guard, names, selection};
 
-use crate::key::{Key, Material, public_bytes, secret_bytes};
+use crate::context::Provider;
+use crate::key::{KEY_PAIR_TYPES, KeyType, Raised, SharedKey, selects};
 use crate::memory::NoMemory;
-use crate::provider::Provider;
 use crate::reason;
 
-/// The functions for keys of `K`.
-pub(crate) struct KeyManagement<K>(PhantomData<K>);
+/// The functions for keys of `T`.
+pub(crate) struct KeyManagement<T>(PhantomData<T>);
 
-/// What is to be generated.
-struct Generation {
+/// The context of a generation.
+struct Generation<T: KeyType> {
     provider: *const Provider,
     selection: c_int,
+    options: T::Options,
 }
 
-/// Whether `selection` has a bit of `bits`.
-pub(crate) fn selects(selection: c_int, bits: c_int) -> bool {
-    selection & bits != 0
+/// Whether the key has the selected parts.
+fn has_selected<T: KeyType>(material: Option<&T::Material>, selection: c_int) -> bool {
+    let public = !selects(selection, selection::PUBLIC_KEY) || material.is_some();
+    let private =
+        !selects(selection, selection::PRIVATE_KEY) || material.is_some_and(T::has_secret);
+    public && private
 }
 
-impl<K: TlsKem> KeyManagement<K> {
+impl<T: KeyType> KeyManagement<T> {
     pub(crate) const DISPATCH: &'static [Dispatch] = &[
         function::NEW.entry(Self::create),
         function::FREE.entry(Self::free),
@@ -37,7 +40,6 @@ impl<K: TlsKem> KeyManagement<K> {
         function::GEN_SETTABLE_PARAMS.entry(Self::generation_settable_params),
         function::GEN.entry(Self::generate),
         function::GEN_CLEANUP.entry(Self::generation_cleanup),
-        function::LOAD.entry(Self::load),
         function::GET_PARAMS.entry(Self::get_params),
         function::GETTABLE_PARAMS.entry(Self::gettable_params),
         function::SET_PARAMS.entry(Self::set_params),
@@ -50,19 +52,20 @@ impl<K: TlsKem> KeyManagement<K> {
         function::EXPORT.entry(Self::export),
         function::EXPORT_TYPES.entry(Self::import_export_types),
         function::DUP.entry(Self::duplicate),
+        if T::IS_DECODED { function::LOAD.entry(Self::load) } else { Dispatch::END },
         Dispatch::END,
     ];
 
     unsafe extern "C" fn create(context: *mut c_void) -> *mut c_void {
         guard(ptr::null_mut(), || {
             // SAFETY: libcrypto hands back our context.
-            Key::<K>::new(unsafe { Provider::from_context(context) }, None).into_raw()
+            SharedKey::<T>::new(unsafe { Provider::from_context(context) }, None).into_raw()
         })
     }
 
     pub(crate) unsafe extern "C" fn free(key: *mut c_void) {
         // SAFETY: libcrypto frees each key once.
-        guard((), || unsafe { Key::<K>::free(key) });
+        guard((), || unsafe { SharedKey::<T>::free(key) });
     }
 
     unsafe extern "C" fn generation_init(
@@ -74,10 +77,11 @@ impl<K: TlsKem> KeyManagement<K> {
             // SAFETY: libcrypto hands back our context, and parameters.
             let (provider, params) =
                 unsafe { (Provider::from_context(context), Params::new(params)) };
-            if !check_group::<K>(provider, params) {
+            let mut options = T::Options::default();
+            if !T::set_options(&mut options, provider, params) {
                 return ptr::null_mut();
             }
-            Box::into_raw(Box::new(Generation { provider, selection })).cast()
+            Box::into_raw(Box::new(Generation::<T> { provider, selection, options })).cast()
         })
     }
 
@@ -86,10 +90,14 @@ impl<K: TlsKem> KeyManagement<K> {
         params: *const Param,
     ) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back what `generation_init` gave, and parameters; the provider is still there.
-            let (provider, params) =
-                unsafe { (&*(*generation.cast::<Generation>()).provider, Params::new(params)) };
-            c_int::from(check_group::<K>(provider, params))
+            // SAFETY: libcrypto hands back what `generation_init` gave, to one caller at a time,
+            // and parameters; the provider is still there.
+            let (generation, provider, params) = unsafe {
+                let generation = &mut *generation.cast::<Generation<T>>();
+                let provider = generation.provider;
+                (generation, &*provider, Params::new(params))
+            };
+            c_int::from(T::set_options(&mut generation.options, provider, params))
         })
     }
 
@@ -97,32 +105,34 @@ impl<K: TlsKem> KeyManagement<K> {
         _: *mut c_void,
         _: *mut c_void,
     ) -> *const Param {
-        static PARAMS: [Param; 2] = [Param::descriptor(names::GROUP, ParamType::Utf8), Param::END];
-        PARAMS.as_ptr()
+        T::GENERATION_SETTABLE.as_ptr()
     }
 
-    /// A TLS server asks for the parameters of the client's group only, and fills in the client's key: that makes no key pair.
+    /// A TLS server selects the parameters of the client's group only, and then sets the client's
+    /// key share: no key pair is made for that.
     unsafe extern "C" fn generate(
         generation: *mut c_void,
         _: Option<Callback>,
         _: *mut c_void,
     ) -> *mut c_void {
         guard(ptr::null_mut(), || {
-            // SAFETY: libcrypto hands back what `generation_init` gave; the provider is still there.
-            let (provider, selection) = unsafe {
-                let generation = &*generation.cast::<Generation>();
-                (&*generation.provider, generation.selection)
+            // SAFETY: libcrypto hands back what `generation_init` gave; the provider is still
+            // there.
+            let (provider, generation) = unsafe {
+                let generation = &*generation.cast::<Generation<T>>();
+                (&*generation.provider, generation)
             };
-            // Either side of a handshake does this once.
-            provider.warm_up.handshake();
-            if !selects(selection, selection::KEYPAIR) {
-                return Key::<K>::new(provider, None).into_raw();
+            if T::EXCHANGES {
+                // Either side of a handshake does this once.
+                provider.warm_up.handshake();
             }
-            match provider.pools.keys::<K>().take() {
-                Ok(pair) => Key::new(provider, Some(Arc::new(Material::Pair(pair)))).into_raw(),
-                Err(error) => {
-                    let message = format!("{}: {error}", K::GROUP.name);
-                    provider.core.raise(reason::of(&error, reason::RANDOM_SOURCE), &message);
+            if !selects(generation.selection, selection::KEYPAIR) {
+                return SharedKey::<T>::new(provider, None).into_raw();
+            }
+            match T::generate(provider, &generation.options) {
+                Ok(material) => SharedKey::<T>::new(provider, Some(Arc::new(material))).into_raw(),
+                Err((reason, message)) => {
+                    provider.core.raise(reason, &format!("{}: {message}", T::NAME));
                     ptr::null_mut()
                 }
             }
@@ -133,73 +143,69 @@ impl<K: TlsKem> KeyManagement<K> {
         guard((), || {
             if !generation.is_null() {
                 // SAFETY: made by `Box::into_raw` in `generation_init`; libcrypto cleans up once.
-                drop(unsafe { Box::from_raw(generation.cast::<Generation>()) });
+                drop(unsafe { Box::from_raw(generation.cast::<Generation<T>>()) });
             }
         });
     }
 
-    /// Takes over a key from a decoder: the reference is the place of a pointer to it.
+    /// Takes a key over from a decoder: the reference is the address of a pointer to it.
     unsafe extern "C" fn load(reference: *const c_void, size: usize) -> *mut c_void {
         if reference.is_null() || size != size_of::<*mut c_void>() {
             return ptr::null_mut();
         }
         let place = reference.cast_mut().cast::<*mut c_void>();
-        // SAFETY: our decoder made the reference from such a place, and sees by the null that the key was taken.
+        // SAFETY: our decoder made the reference from such an address, and sees by the null that
+        // the key was taken.
         unsafe { ptr::replace(place, ptr::null_mut()) }
     }
 
     unsafe extern "C" fn gettable_params(_: *mut c_void) -> *const Param {
-        static PARAMS: [Param; 7] = [
-            Param::descriptor(names::BITS, ParamType::Integer),
-            Param::descriptor(names::SECURITY_BITS, ParamType::Integer),
-            Param::descriptor(names::MAX_SIZE, ParamType::Integer),
-            Param::descriptor(names::ENCODED_PUBLIC_KEY, ParamType::Octets),
-            Param::descriptor(names::PUBLIC_KEY, ParamType::Octets),
-            Param::descriptor(names::PRIVATE_KEY, ParamType::Octets),
-            Param::END,
-        ];
-        PARAMS.as_ptr()
+        T::GETTABLE.as_ptr()
     }
 
     unsafe extern "C" fn get_params(key: *mut c_void, params: *mut Param) -> c_int {
         guard(0, || {
             // SAFETY: libcrypto hands back our key, and a parameter array to fill in.
-            let (Some(key), params) = (unsafe { (Key::<K>::borrow(key), Params::new(params)) })
+            let (Some(key), params) =
+                (unsafe { (SharedKey::<T>::borrow(key), Params::new(params)) })
             else {
                 return 0;
             };
             let material = key.material();
-            let no_memory = |_: NoMemory| {
-                let message = format!("{}: no memory for a key", K::GROUP.name);
-                key.provider().core.raise(reason::MEMORY, &message);
-            };
             for mut param in params.iter() {
                 let name = param.key();
                 let set = if name == names::BITS {
-                    param.set_integer(8 * K::PUBLIC_KEY_BYTES as u32)
+                    Ok(param.set_integer(T::BITS))
                 } else if name == names::SECURITY_BITS {
-                    param.set_integer(K::GROUP.security_bits)
+                    Ok(param.set_integer(T::SECURITY_BITS))
                 } else if name == names::MAX_SIZE {
-                    param.set_integer(K::CIPHERTEXT_BYTES as u32)
-                } else if name == names::ENCODED_PUBLIC_KEY || name == names::PUBLIC_KEY {
-                    match material.as_deref().map(public_bytes).transpose().map_err(no_memory) {
-                        Ok(Some(bytes)) => param.set_octets(&bytes),
-                        Ok(None) => Ok(()),
-                        Err(()) => return 0,
-                    }
+                    Ok(param.set_integer(T::MAX_SIZE))
+                } else if name == names::PUBLIC_KEY
+                    || T::EXCHANGES && name == names::ENCODED_PUBLIC_KEY
+                {
+                    material.as_deref().map_or(Ok(Ok(())), |material| {
+                        T::with_public(material, |public| param.set_octets(public))
+                    })
                 } else if name == names::PRIVATE_KEY {
-                    match material.as_deref().map(secret_bytes).transpose().map_err(no_memory) {
-                        Ok(Some(Some(bytes))) => param.set_octets(&bytes),
-                        Ok(_) => Ok(()),
-                        Err(()) => return 0,
-                    }
+                    material.as_deref().map_or(Ok(Ok(())), |material| {
+                        T::with_secret(material, |secret| {
+                            secret.map_or(Ok(()), |secret| param.set_octets(secret))
+                        })
+                    })
                 } else {
-                    Ok(())
+                    Ok(T::get_special(name, &mut param))
                 };
-                if let Err(error) = set {
-                    let message = format!("{} {name:?}: {error}", K::GROUP.name);
-                    key.provider().core.raise(reason::BUFFER, &message);
-                    return 0;
+                match set {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => {
+                        let message = T::parameter_message(name, &error);
+                        key.provider().core.raise(reason::BUFFER, &message);
+                        return 0;
+                    }
+                    Err(NoMemory) => {
+                        key.raise(reason::MEMORY, "no memory for a key");
+                        return 0;
+                    }
                 }
             }
             1
@@ -207,30 +213,28 @@ impl<K: TlsKem> KeyManagement<K> {
     }
 
     unsafe extern "C" fn settable_params(_: *mut c_void) -> *const Param {
-        static PARAMS: [Param; 2] =
-            [Param::descriptor(names::ENCODED_PUBLIC_KEY, ParamType::Octets), Param::END];
-        PARAMS.as_ptr()
+        T::SETTABLE.as_ptr()
     }
 
-    /// The peer's key share arrives here.
+    /// Sets the peer's key share.
     unsafe extern "C" fn set_params(key: *mut c_void, params: *const Param) -> c_int {
         guard(0, || {
             // SAFETY: libcrypto hands back our key, and parameters.
-            let (Some(key), params) = (unsafe { (Key::<K>::borrow(key), Params::new(params)) })
+            let (Some(key), params) =
+                (unsafe { (SharedKey::<T>::borrow(key), Params::new(params)) })
             else {
                 return 0;
             };
-            match params.octets(names::ENCODED_PUBLIC_KEY) {
+            if !T::EXCHANGES {
+                return 1;
+            }
+            match T::read_key_share(key, params.octets(names::ENCODED_PUBLIC_KEY)) {
+                Ok(Some(material)) => {
+                    key.set(material);
+                    1
+                }
                 Ok(None) => 1,
-                Ok(Some(bytes)) => {
-                    let backend = key.provider().backend;
-                    c_int::from(fill(key, Material::from_public_bytes(backend, bytes)))
-                }
-                Err(_) => {
-                    let message = format!("{} key share: expected bytes", K::GROUP.name);
-                    key.provider().core.raise(reason::PARAMETER, &message);
-                    0
-                }
+                Err(Raised) => 0,
             }
         })
     }
@@ -238,36 +242,24 @@ impl<K: TlsKem> KeyManagement<K> {
     unsafe extern "C" fn has(key: *const c_void, selection: c_int) -> c_int {
         guard(0, || {
             // SAFETY: libcrypto hands back our key.
-            let Some(key) = (unsafe { Key::<K>::borrow(key) }) else { return 0 };
-            let material = key.material();
-            let public = !selects(selection, selection::PUBLIC_KEY) || material.is_some();
-            let private = !selects(selection, selection::PRIVATE_KEY)
-                || material.is_some_and(|material| material.has_secret());
-            c_int::from(public && private)
+            let Some(key) = (unsafe { SharedKey::<T>::borrow(key) }) else { return 0 };
+            c_int::from(has_selected::<T>(key.material().as_deref(), selection))
         })
     }
 
-    /// A public key was checked when it was read; of a key pair, that its halves belong together is checked here.
+    /// A public key was checked when it was read; this checks that the keys of a pair match.
     unsafe extern "C" fn validate(key: *const c_void, selection: c_int, _: c_int) -> c_int {
         guard(0, || {
             // SAFETY: libcrypto hands back our key.
-            let Some(key) = (unsafe { Key::<K>::borrow(key) }) else { return 0 };
-            if !selects(selection, selection::KEYPAIR) {
-                return 1;
-            }
-            let Some(material) = key.material() else { return 0 };
-            if !selects(selection, selection::PRIVATE_KEY) {
-                return 1;
-            }
-            match material.with_secret(|secret| K::check(secret, key.provider().backend)) {
-                None => 0,
-                Some(Ok(())) => 1,
-                Some(Err(error)) => {
-                    let message = format!("{}: {error}", K::GROUP.name);
-                    key.provider().core.raise(reason::INVALID_KEY, &message);
-                    0
+            let Some(key) = (unsafe { SharedKey::<T>::borrow(key) }) else { return 0 };
+            let material = key.material();
+            c_int::from(match material.as_deref() {
+                material if !has_selected::<T>(material, selection) => false,
+                Some(material) if selects(selection, selection::PRIVATE_KEY) => {
+                    T::check_pair(key, material, selection)
                 }
-            }
+                _ => true,
+            })
         })
     }
 
@@ -279,7 +271,7 @@ impl<K: TlsKem> KeyManagement<K> {
         guard(0, || {
             // SAFETY: libcrypto hands back our keys.
             let (Some(first), Some(second)) =
-                (unsafe { (Key::<K>::borrow(first), Key::<K>::borrow(second)) })
+                (unsafe { (SharedKey::<T>::borrow(first), SharedKey::<T>::borrow(second)) })
             else {
                 return 0;
             };
@@ -289,34 +281,34 @@ impl<K: TlsKem> KeyManagement<K> {
             let (Some(first), Some(second)) = (first.material(), second.material()) else {
                 return 0;
             };
-            // A secret key holds its public one, so that stands for both.
-            c_int::from(first.public() == second.public())
+            // The private key determines the public one, so comparing that is enough.
+            c_int::from(T::is_same_public(&first, &second))
         })
     }
 
     unsafe extern "C" fn import(key: *mut c_void, selection: c_int, params: *const Param) -> c_int {
         guard(0, || {
             // SAFETY: libcrypto hands back our key, and parameters.
-            let (Some(key), params) = (unsafe { (Key::<K>::borrow(key), Params::new(params)) })
+            let (Some(key), params) =
+                (unsafe { (SharedKey::<T>::borrow(key), Params::new(params)) })
             else {
                 return 0;
             };
-            c_int::from(fill_from_params(key, selection, params))
+            match T::from_params(key, selection, params) {
+                Ok(material) => {
+                    key.set(material);
+                    1
+                }
+                Err(Raised) => 0,
+            }
         })
     }
 
     unsafe extern "C" fn import_export_types(selection: c_int) -> *const Param {
-        static PUBLIC: [Param; 2] =
-            [Param::descriptor(names::PUBLIC_KEY, ParamType::Octets), Param::END];
-        static BOTH: [Param; 3] = [
-            Param::descriptor(names::PUBLIC_KEY, ParamType::Octets),
-            Param::descriptor(names::PRIVATE_KEY, ParamType::Octets),
-            Param::END,
-        ];
         if selects(selection, selection::PRIVATE_KEY) {
-            BOTH.as_ptr()
+            KEY_PAIR_TYPES.as_ptr()
         } else if selects(selection, selection::PUBLIC_KEY) {
-            PUBLIC.as_ptr()
+            T::PUBLIC_TYPES.as_ptr()
         } else {
             ptr::null()
         }
@@ -330,115 +322,58 @@ impl<K: TlsKem> KeyManagement<K> {
     ) -> c_int {
         guard(0, || {
             // SAFETY: libcrypto hands back our key.
-            let Some(key) = (unsafe { Key::<K>::borrow(key) }) else { return 0 };
+            let Some(key) = (unsafe { SharedKey::<T>::borrow(key) }) else { return 0 };
             let (Some(material), Some(callback)) = (key.material(), callback) else { return 0 };
-            let bytes = public_bytes(&material).and_then(|public| {
-                let is_wanted = selects(selection, selection::PRIVATE_KEY);
-                let secret = if is_wanted { secret_bytes(&material)? } else { None };
-                Ok((public, secret))
-            });
-            let Ok((public, secret)) = bytes else {
-                let message = format!("{}: no memory to export a key", K::GROUP.name);
-                key.provider().core.raise(reason::MEMORY, &message);
-                return 0;
+            let wants_secret = selects(selection, selection::PRIVATE_KEY);
+            let wants_public = selects(selection, selection::PUBLIC_KEY)
+                || T::EXPORTS_PUBLIC_KEY_ALWAYS && wants_secret;
+            let pass = |public: &[u8], secret: Option<&[u8]>| {
+                let mut params = [Param::END; 3];
+                let mut count = 0;
+                if wants_public {
+                    params[count] = Param::octets(names::PUBLIC_KEY, public);
+                    count += 1;
+                }
+                if let Some(secret) = secret {
+                    params[count] = Param::octets(names::PRIVATE_KEY, secret);
+                    count += 1;
+                }
+                if count == 0 {
+                    return 0;
+                }
+                // SAFETY: callback and argument come from libcrypto together; the parameters
+                // outlive the call.
+                unsafe { callback(params.as_ptr(), argument) }
             };
-            let mut params = [Param::END; 3];
-            let mut count = 0;
-            if selects(selection, selection::PUBLIC_KEY) {
-                params[count] = Param::octets(names::PUBLIC_KEY, &public);
-                count += 1;
-            }
-            if let Some(secret) = &secret {
-                params[count] = Param::octets(names::PRIVATE_KEY, secret);
-                count += 1;
-            }
-            if count == 0 {
-                return 0;
-            }
-            // SAFETY: callback and argument come from libcrypto together; the parameters outlive the call.
-            unsafe { callback(params.as_ptr(), argument) }
+            let passed = T::with_public(&material, |public| {
+                if wants_secret {
+                    T::with_secret(&material, |secret| pass(public, secret))
+                } else {
+                    Ok(pass(public, None))
+                }
+            });
+            passed.flatten().unwrap_or_else(|NoMemory| {
+                key.raise(reason::MEMORY, "no memory to export a key");
+                0
+            })
         })
     }
 
     unsafe extern "C" fn duplicate(key: *const c_void, selection: c_int) -> *mut c_void {
         guard(ptr::null_mut(), || {
             // SAFETY: libcrypto hands back our key.
-            let Some(key) = (unsafe { Key::<K>::borrow(key) }) else { return ptr::null_mut() };
+            let Some(key) = (unsafe { SharedKey::<T>::borrow(key) }) else {
+                return ptr::null_mut();
+            };
             let material = key.material().and_then(|material| {
-                if selects(selection, selection::PRIVATE_KEY) || !material.has_secret() {
+                if selects(selection, selection::PRIVATE_KEY) || !T::has_secret(&material) {
                     selects(selection, selection::KEYPAIR).then_some(material)
                 } else {
                     selects(selection, selection::PUBLIC_KEY)
-                        .then(|| Arc::new(Material::Public(material.public().clone())))
+                        .then(|| Arc::new(T::public_only(&material)))
                 }
             });
-            Key::new(key.provider(), material).into_raw()
+            SharedKey::<T>::new(key.provider(), material).into_raw()
         })
-    }
-}
-
-/// The algorithm is the group: a `group` parameter can only repeat its name.
-fn check_group<K: TlsKem>(provider: &Provider, params: Params<'_>) -> bool {
-    let expected = K::GROUP.name;
-    match params.utf8(names::GROUP) {
-        Ok(None) => true,
-        Ok(Some(name)) if name.eq_ignore_ascii_case(expected.as_bytes()) => true,
-        other => {
-            let name = match other {
-                Ok(name) => reason::shown(name.unwrap_or_default()),
-                Err(error) => error.to_string(),
-            };
-            let message = format!("group {name} for a {expected} key: expected {expected}");
-            provider.core.raise(reason::PARAMETER, &message);
-            false
-        }
-    }
-}
-
-fn fill<K: TlsKem>(key: &Key<K>, material: Result<Material<K>, kex::Error>) -> bool {
-    match material {
-        Ok(material) => {
-            key.set(material);
-            true
-        }
-        Err(error) => {
-            let message = format!("{}: {error}", K::GROUP.name);
-            key.provider().core.raise(reason::INVALID_KEY, &message);
-            false
-        }
-    }
-}
-
-/// Fills an empty key from `pub` and `priv`; a secret key is enough, and must match a public one beside it.
-pub(crate) fn fill_from_params<K: TlsKem>(
-    key: &Key<K>,
-    selection: c_int,
-    params: Params<'_>,
-) -> bool {
-    let raise = |message: &str| {
-        let message = format!("{}: {message}", K::GROUP.name);
-        key.provider().core.raise(reason::INVALID_KEY, &message);
-        false
-    };
-    let (public, secret) =
-        match (params.octets(names::PUBLIC_KEY), params.octets(names::PRIVATE_KEY)) {
-            (Ok(public), Ok(secret)) => {
-                (public, secret.filter(|_| selects(selection, selection::PRIVATE_KEY)))
-            }
-            (Err(error), _) => return raise(&format!("'pub' is {error}")),
-            (_, Err(error)) => return raise(&format!("'priv' is {error}")),
-        };
-    let backend = key.provider().backend;
-    match (secret, public) {
-        (Some(secret), public) => match Material::<K>::from_secret_bytes(backend, secret) {
-            Ok(material) => match public.map(|bytes| Ok(*bytes == *public_bytes(&material)?)) {
-                None | Some(Ok(true)) => fill(key, Ok(material)),
-                Some(Ok(false)) => raise("'pub' is not the public key of 'priv'"),
-                Some(Err(NoMemory)) => raise("no memory to compare 'pub'"),
-            },
-            error => fill(key, error),
-        },
-        (None, Some(public)) => fill(key, Material::from_public_bytes(backend, public)),
-        (None, None) => raise("neither 'pub' nor 'priv' given: expected one as bytes"),
     }
 }

@@ -1,19 +1,23 @@
-//! `fastkex.so`: a provider for stock OpenSSL 3.0 to 4.x that adds Streamlined NTRU Prime, alone and with X25519, as TLS 1.3
-//! groups, as KEMs, and as keys in PEM and DER; and faster versions of X25519 and Ed25519. It links no libcrypto: it works in whichever loads it, in several contexts at once.
+//! `fastkex.so`: a provider for stock OpenSSL 3.0 to 4.x that adds Streamlined NTRU Prime, alone
+//! and with X25519, as TLS 1.3 groups, as KEMs, and as keys in PEM and DER; and faster versions of
+//! X25519 and Ed25519. It links no libcrypto and works with the one that loads it, in several
+//! contexts at once.
 //!
-//! What is of a group is generic over those of `kex`'s table (`curves` is the rest); the code here is the C boundary and nothing else. Nothing panics
-//! across it: every entry point runs under [`openssl_abi::guard`].
+//! The code for groups is generic over `kex`'s table; `curves` has X25519 and Ed25519. All code
+//! here belongs to the C boundary. No panic crosses it: every entry point runs under
+//! [`openssl_abi::guard`].
 
 use core::ffi::{c_int, c_void};
 
 use openssl_abi::{Core, CoreHandle, Dispatch, guard};
 
 mod config;
+mod context;
 mod curves;
 mod decoder;
 mod encoder;
 mod formats;
-mod host;
+mod group_key;
 mod kem;
 mod key;
 mod keymgmt;
@@ -21,17 +25,18 @@ mod memory;
 mod pools;
 mod provider;
 mod reason;
+mod release;
+mod table;
 mod tls;
 
-use provider::Provider;
-
-/// The version told to OpenSSL.
+/// The version that the provider reports to OpenSSL.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What OpenSSL looks up in the module.
+/// The entry point that OpenSSL looks up in the module.
 ///
 /// # Safety
-/// Called by libcrypto as `core.h` says: the arguments are its handle, its functions, and places for ours and our context.
+/// Called by libcrypto as `core.h` says, with its handle, its functions, and places for the
+/// provider's functions and context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn OSSL_provider_init(
     handle: *const CoreHandle,
@@ -40,13 +45,14 @@ pub unsafe extern "C" fn OSSL_provider_init(
     context: *mut *mut c_void,
 ) -> c_int {
     guard(0, || {
-        // SAFETY: the arguments come from libcrypto; the provider, which keeps the result, is gone after teardown.
+        // SAFETY: the arguments come from libcrypto; the provider, which keeps the result, is gone
+        // after teardown.
         let core = unsafe { Core::new(handle, functions) };
-        match Provider::new(core) {
+        match provider::load(core) {
             Ok(provider) => {
                 // SAFETY: libcrypto gives places to write to.
                 unsafe {
-                    *out = Provider::DISPATCH.as_ptr();
+                    *out = provider::DISPATCH.as_ptr();
                     *context = Box::into_raw(Box::new(provider)).cast();
                 }
                 1

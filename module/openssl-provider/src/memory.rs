@@ -1,38 +1,39 @@
-//! Memory whose size callers choose, or that is large: where there is none, libcrypto gets an error and the program goes on. All of it
-//! may hold secrets, and is protected and erased as these are.
+//! Fallible allocation for large values and for sizes that callers choose: if it fails, libcrypto
+//! gets an error and the program goes on. All of these values may be secret; they are in protected
+//! memory and erased on drop.
 //!
-//! What is not taken from here ends the program if it cannot be had, as any allocation of Rust's does: contexts and keys, of sizes that
-//! are fixed when the module is compiled, messages of errors, and what is made once as the module is loaded.
+//! All other allocations end the process if they fail, as is usual in Rust: contexts and keys of
+//! fixed size, error messages, and everything that is made once while the module is loaded.
 
 use core::ops::Deref;
 use std::io;
 
 use secret::Secret;
 
-/// There is not so much memory.
+/// The allocation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoMemory;
 
-/// So many zeros.
+/// Zeroed memory of `bytes` bytes.
 pub(crate) fn zeros(bytes: usize) -> Result<Secret<[u8]>, NoMemory> {
     Secret::<[u8]>::try_slice(bytes).ok_or(NoMemory)
 }
 
-/// A copy.
+/// A copy of `bytes`.
 pub(crate) fn copy(bytes: &[u8]) -> Result<Secret<[u8]>, NoMemory> {
     let mut copy = zeros(bytes.len())?;
     copy.copy_from_slice(bytes);
     Ok(copy)
 }
 
-/// Bytes that are written one after another, where they stay: growing would leave copies behind.
+/// A byte buffer of fixed capacity: growing would leave copies behind.
 pub(crate) struct Buffer {
     bytes: Secret<[u8]>,
     length: usize,
 }
 
 impl Buffer {
-    /// An empty buffer with room for so many bytes.
+    /// An empty buffer with room for `bytes` bytes.
     pub(crate) fn with_room(bytes: usize) -> Result<Self, NoMemory> {
         Ok(Buffer { bytes: zeros(bytes)?, length: 0 })
     }

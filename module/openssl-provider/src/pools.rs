@@ -1,4 +1,4 @@
-//! The pools of each group, and of X25519. A provider that is torn down takes them with it.
+//! The pools of each group and of X25519. They end with the provider.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kex::{Backend, GroupVisitor, TlsKem, X25519, visit_groups};
 use keypool::{Builder, Encapsulations, Exchanges, KeyPairs, Pool, Pools, Settings};
 
-/// Pools in the order of the table of groups.
+/// The pools, in the order of [`kex::TLS_GROUPS`].
 pub(crate) struct GroupPools {
     of_groups: Vec<OfGroup>,
     exchanges: Arc<Pool<Exchanges<X25519>>>,
@@ -32,7 +32,7 @@ impl GroupVisitor for Visitor {
 }
 
 impl GroupPools {
-    /// Empty pools: nothing is made before it is asked for.
+    /// Empty pools: no item is made before the first request.
     pub(crate) fn new(backend: Backend, settings: Settings) -> Self {
         let builder = Pools::builder(backend, settings);
         let mut visitor = Visitor { builder, of_groups: Vec::<OfGroup>::new() };
@@ -42,17 +42,17 @@ impl GroupPools {
         GroupPools { of_groups, exchanges, _all: builder.finish() }
     }
 
-    /// Key pairs of `K`.
+    /// The pool of key pairs of `K`.
     pub(crate) fn keys<K: TlsKem>(&self) -> &Pool<KeyPairs<K>> {
         pool(&self.of_groups[K::INDEX].keys)
     }
 
-    /// Key pairs of X25519 by itself.
+    /// The pool of key pairs of X25519 as an algorithm of its own.
     pub(crate) fn exchanges(&self) -> &Pool<Exchanges<X25519>> {
         &self.exchanges
     }
 
-    /// Encapsulations for keys of `K`.
+    /// The pool of encapsulations for keys of `K`.
     pub(crate) fn encapsulations<K: TlsKem>(&self) -> &Pool<Encapsulations<K>> {
         pool(&self.of_groups[K::INDEX].encapsulations)
     }

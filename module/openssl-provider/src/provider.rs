@@ -1,9 +1,9 @@
-//! The provider itself: its algorithms, parameters and life.
+//! The provider's own functions: setup and teardown, algorithms, parameters.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use std::ffi::CString;
 
-use kex::{Backend, GroupVisitor, TlsKem, visit_groups};
+use curve25519::Offers;
+use kex::{GroupVisitor, TlsKem, visit_groups};
 use openssl_abi::functions::provider as function;
 use openssl_abi::{
     Algorithm, Callback, Core, Dispatch, Param, ParamType, Params, TlsGroup, guard, names,
@@ -12,13 +12,17 @@ use openssl_abi::{
 use warmup::WarmUp;
 
 use crate::config::{Config, ConfigError};
-use crate::curves::{self, Ed25519, Exchange, Offers, Scheme, Signature, X25519};
+use crate::context::Provider;
+use crate::curves::{Ed25519, Exchange, Scheme, Signature, X25519};
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
+use crate::group_key::GroupKey;
 use crate::kem::KeyEncapsulation;
 use crate::keymgmt::KeyManagement;
 use crate::pools::GroupPools;
-use crate::{host, reason, tls};
+use crate::release::Release;
+use crate::table::{Table, Tables};
+use crate::{reason, tls};
 
 const NAME: &CStr = c"fastkex";
 const VERSION: &CStr =
@@ -33,76 +37,23 @@ const BUILD_INFO: &CStr = match CStr::from_bytes_with_nul(
     Ok(text) => text,
     Err(_) => panic!("the platform's name holds a null byte"),
 };
-/// The property that all our algorithms have.
+/// The property definition of all algorithms of the module.
 const PROPERTIES: &CStr = c"provider=fastkex";
 
-/// One load of the module into one library context: what OpenSSL calls the provider context.
-pub(crate) struct Provider {
-    pub(crate) core: Core,
-    pub(crate) backend: Backend,
-    /// In the order of the table of groups.
-    pub(crate) code_points: Vec<u16>,
-    pub(crate) pools: GroupPools,
-    pub(crate) warm_up: WarmUp,
-    key_management: Table,
-    key_encapsulation: Table,
-    encoders: Table,
-    decoders: Table,
-    key_exchange: Table,
-    signature: Table,
-    /// Whether libssl is told that X25519 is ours, without which old releases do not find the group.
-    pub(crate) announces_x25519: bool,
-}
+/// The provider's functions.
+pub(crate) const DISPATCH: &[Dispatch] = &[
+    function::TEARDOWN.entry(teardown),
+    function::GETTABLE_PARAMS.entry(gettable_params),
+    function::GET_PARAMS.entry(get_params),
+    function::QUERY_OPERATION.entry(query_operation),
+    function::GET_REASON_STRINGS.entry(reason::strings),
+    function::GET_CAPABILITIES.entry(get_capabilities),
+    Dispatch::END,
+];
 
-/// A table of algorithms, with the strings that it points to.
-#[derive(Default)]
-pub(crate) struct Table {
-    algorithms: Vec<Algorithm>,
-    strings: Vec<CString>,
-}
-
-impl Table {
-    fn add(
-        &mut self,
-        group: &kex::TlsGroup,
-        properties: &CStr,
-        implementation: &'static [Dispatch],
-    ) {
-        let names = self.keep(format!("{}:{}", group.name, group.oid()));
-        let properties = self.keep(properties.to_string_lossy().into_owned());
-        let description = self.keep(group.description.to_owned());
-        let implementation = implementation.as_ptr();
-        self.algorithms.push(Algorithm { names, properties, implementation, description });
-    }
-
-    /// One of the algorithms that the default provider has, too.
-    fn add_scheme<S: Scheme>(&mut self, implementation: &'static [Dispatch]) {
-        let description = self.keep(format!("{} (RFC {})", S::NAME, S::RFC));
-        self.algorithms.push(Algorithm {
-            names: S::NAMES.as_ptr(),
-            properties: PROPERTIES.as_ptr(),
-            implementation: implementation.as_ptr(),
-            description,
-        });
-    }
-
-    fn keep(&mut self, text: String) -> *const c_char {
-        let text = CString::new(text).unwrap_or_default();
-        let pointer = text.as_ptr();
-        // The string's bytes stay where they are when it is moved.
-        self.strings.push(text);
-        pointer
-    }
-
-    fn close(mut self) -> Self {
-        self.algorithms.push(Algorithm::END);
-        self
-    }
-}
-
-impl GroupVisitor for Provider {
+impl GroupVisitor for Tables {
     fn visit<K: TlsKem>(&mut self) {
-        self.key_management.add(K::GROUP, PROPERTIES, KeyManagement::<K>::DISPATCH);
+        self.key_management.add(K::GROUP, PROPERTIES, KeyManagement::<GroupKey<K>>::DISPATCH);
         self.key_encapsulation.add(K::GROUP, PROPERTIES, KeyEncapsulation::<K>::DISPATCH);
         for (properties, implementation) in Encoder::<K>::ALL {
             self.encoders.add(K::GROUP, properties, implementation);
@@ -113,71 +64,44 @@ impl GroupVisitor for Provider {
     }
 }
 
-impl Provider {
-    pub(crate) const DISPATCH: &'static [Dispatch] = &[
-        function::TEARDOWN.entry(teardown),
-        function::GETTABLE_PARAMS.entry(gettable_params),
-        function::GET_PARAMS.entry(get_params),
-        function::QUERY_OPERATION.entry(query_operation),
-        function::GET_REASON_STRINGS.entry(reason::strings),
-        function::GET_CAPABILITIES.entry(get_capabilities),
-        Dispatch::END,
-    ];
-
-    pub(crate) fn new(core: Core) -> Result<Provider, ConfigError> {
-        let Config { backend, code_points, pools, warm_up, x25519, ed25519 } = Config::read(&core)?;
-        let offers = Offers::new(backend, x25519, ed25519);
-        let mut provider = Provider {
-            core,
-            backend,
-            code_points,
-            pools: GroupPools::new(backend, pools),
-            warm_up: WarmUp::new(backend, warm_up),
-            key_management: Table::default(),
-            key_encapsulation: Table::default(),
-            encoders: Table::default(),
-            decoders: Table::default(),
-            key_exchange: Table::default(),
-            signature: Table::default(),
-            announces_x25519: offers.x25519 && tls::groups_are_of_their_provider(&core),
-        };
-        visit_groups(&mut provider);
-        if offers.x25519 {
-            provider.key_management.add_scheme::<X25519>(curves::KeyManagement::<X25519>::DISPATCH);
-            provider.key_exchange.add_scheme::<X25519>(Exchange::DISPATCH);
-        }
-        if offers.ed25519 {
-            let key_management = curves::KeyManagement::<Ed25519>::DISPATCH;
-            provider.key_management.add_scheme::<Ed25519>(key_management);
-            let signature = Signature::dispatch(host::release(&core));
-            provider.signature.add_scheme::<Ed25519>(signature);
-        }
-        let Provider { key_management, key_encapsulation, encoders, decoders, .. } = provider;
-        let (key_exchange, signature) = (provider.key_exchange, provider.signature);
-        Ok(Provider {
-            key_management: key_management.close(),
-            key_encapsulation: key_encapsulation.close(),
-            encoders: encoders.close(),
-            decoders: decoders.close(),
-            key_exchange: key_exchange.close(),
-            signature: signature.close(),
-            ..provider
-        })
+/// Reads the configuration and sets up the provider.
+pub(crate) fn load(core: Core) -> Result<Provider, ConfigError> {
+    let Config { backend, code_points, pools, warm_up, x25519, ed25519 } = Config::read(&core)?;
+    let offers = Offers::new(backend, x25519, ed25519);
+    let mut tables = Tables::default();
+    visit_groups(&mut tables);
+    if offers.x25519 {
+        let key_management = KeyManagement::<X25519>::DISPATCH;
+        add_scheme::<X25519>(&mut tables.key_management, key_management);
+        add_scheme::<X25519>(&mut tables.key_exchange, Exchange::DISPATCH);
     }
-
-    /// The provider behind a context that OpenSSL hands back.
-    ///
-    /// # Safety
-    /// `context` is what `OSSL_provider_init` gave, and teardown has not been called.
-    pub(crate) unsafe fn from_context<'a>(context: *const c_void) -> &'a Provider {
-        // SAFETY: by the caller's promise; the provider is never changed after it was made.
-        unsafe { &*context.cast::<Provider>() }
+    if offers.ed25519 {
+        let key_management = KeyManagement::<Ed25519>::DISPATCH;
+        add_scheme::<Ed25519>(&mut tables.key_management, key_management);
+        add_scheme::<Ed25519>(&mut tables.signature, Signature::dispatch(Release::of(&core)));
     }
+    tables.close();
+    Ok(Provider {
+        core,
+        backend,
+        code_points,
+        pools: GroupPools::new(backend, pools),
+        warm_up: WarmUp::new(backend, warm_up),
+        tables,
+        announces_x25519: offers.x25519 && tls::groups_are_of_their_provider(&core),
+    })
+}
+
+/// Adds an algorithm that the default provider has as well.
+fn add_scheme<S: Scheme>(table: &mut Table, implementation: &'static [Dispatch]) {
+    let description = format!("{} (RFC {})", S::NAME, S::RFC);
+    table.add_named(S::NAMES, PROPERTIES, implementation, description);
 }
 
 unsafe extern "C" fn teardown(context: *mut c_void) {
     guard((), || {
-        // SAFETY: made by `Box::into_raw` in `OSSL_provider_init`; libcrypto calls this last, and once.
+        // SAFETY: made by `Box::into_raw` in `OSSL_provider_init`; libcrypto calls this last, and
+        // once.
         drop(unsafe { Box::from_raw(context.cast::<Provider>()) });
     });
 }
@@ -225,23 +149,25 @@ unsafe extern "C" fn query_operation(
     no_store: *mut c_int,
 ) -> *const Algorithm {
     guard(core::ptr::null(), || {
-        // SAFETY: libcrypto hands back our context, and a place for the flag. Its cache of methods may keep ours.
+        // SAFETY: libcrypto hands back our context, and a place for the flag. Its cache of methods
+        // may keep ours.
         let provider = unsafe {
             if !no_store.is_null() {
                 *no_store = 0;
             }
             Provider::from_context(context)
         };
+        let tables = &provider.tables;
         let table = match operation {
-            operation::KEYMGMT => &provider.key_management,
-            operation::KEYEXCH => &provider.key_exchange,
-            operation::SIGNATURE => &provider.signature,
-            operation::KEM => &provider.key_encapsulation,
-            operation::ENCODER => &provider.encoders,
-            operation::DECODER => &provider.decoders,
+            operation::KEYMGMT => &tables.key_management,
+            operation::KEYEXCH => &tables.key_exchange,
+            operation::SIGNATURE => &tables.signature,
+            operation::KEM => &tables.key_encapsulation,
+            operation::ENCODER => &tables.encoders,
+            operation::DECODER => &tables.decoders,
             _ => return core::ptr::null(),
         };
-        table.algorithms.as_ptr()
+        table.as_ptr()
     })
 }
 

@@ -4,28 +4,28 @@ use core::ffi::c_void;
 
 use openssl_abi::Item;
 
-/// A key from elsewhere was refused.
+/// An imported key or a peer's key is invalid.
 pub(crate) const INVALID_KEY: u32 = 1;
-/// A key has not the half that is needed.
+/// The key lacks the part that is needed.
 pub(crate) const MISSING_KEY: u32 = 2;
-/// A ciphertext was refused.
+/// The ciphertext is invalid.
 pub(crate) const INVALID_CIPHERTEXT: u32 = 3;
 /// The caller's buffer is too small.
 pub(crate) const BUFFER: u32 = 4;
 /// The random source failed.
 pub(crate) const RANDOM_SOURCE: u32 = 5;
-/// A parameter was refused.
+/// A parameter is invalid.
 pub(crate) const PARAMETER: u32 = 6;
-/// Our section of the configuration is wrong.
+/// The module's section of the configuration is invalid.
 pub(crate) const CONFIGURATION: u32 = 7;
-/// A key could not be written.
+/// A key could not be encoded.
 pub(crate) const ENCODING: u32 = 8;
-/// There is no memory.
+/// Out of memory.
 pub(crate) const MEMORY: u32 = 9;
 /// The caller gives no buffer, or no size.
 pub(crate) const MISSING_BUFFER: u32 = 10;
 
-/// So much of a name is shown in a message, however long the caller's is.
+/// Longer names are truncated to this many bytes in messages.
 const SHOWN_BYTES: usize = 64;
 
 static REASONS: [Item; 11] = [
@@ -42,12 +42,12 @@ static REASONS: [Item; 11] = [
     Item::END,
 ];
 
-/// The reasons' texts, for libcrypto.
+/// The texts of the reasons, for libcrypto.
 pub(crate) unsafe extern "C" fn strings(_: *mut c_void) -> *const Item {
     REASONS.as_ptr()
 }
 
-/// The reason of a `kex` error.
+/// The reason number of a `kex` error; `otherwise` unless it is that of the random source.
 pub(crate) fn of(error: &kex::Error, otherwise: u32) -> u32 {
     match error {
         kex::Error::RandomSource => RANDOM_SOURCE,
@@ -55,7 +55,7 @@ pub(crate) fn of(error: &kex::Error, otherwise: u32) -> u32 {
     }
 }
 
-/// A caller's name for a message, shortened if it is long.
+/// A name given by the caller, for a message; truncated if it is long.
 pub(crate) fn shown(name: &[u8]) -> String {
     let mut shown = String::from_utf8_lossy(&name[..name.len().min(SHOWN_BYTES)]).into_owned();
     if name.len() > SHOWN_BYTES {

@@ -1,27 +1,27 @@
-//! The `TLS-GROUP` capability: tells libssl which groups there are.
+//! The `TLS-GROUP` capability: describes the module's groups to libssl.
 
 use core::ffi::c_void;
 use std::ffi::CString;
 
 use kex::TLS_GROUPS;
 use openssl_abi::{Callback, Core, GroupKind, TlsGroup};
-use openssl_conf::Release;
 
-use crate::host;
-use crate::provider::Provider;
+use crate::context::Provider;
+use crate::release::Release;
 
 const X25519_CODE_POINT: u16 = 0x001d;
 const X25519_SECURITY_BITS: u32 = 128;
-/// The first release whose libssl takes a group from whoever announces it.
+/// The first release whose libssl accepts a group from any provider.
 const ANY_PROVIDERS: Release = Release::new(3, 5);
 
-/// Whether libssl leaves out groups whose algorithm it gets from another provider than the one that announces them. Where ours serves
-/// X25519, the default provider's group is left out then, and ours must take its place.
+/// Whether libssl leaves out groups whose algorithm comes from another provider than the one that
+/// announces them. If so, and if the module's X25519 is used, the default provider's group is left
+/// out, and the module must announce it instead.
 pub(crate) fn groups_are_of_their_provider(core: &Core) -> bool {
-    host::release(core).is_some_and(|release| release < ANY_PROVIDERS)
+    Release::of(core).is_some_and(|release| release < ANY_PROVIDERS)
 }
 
-/// Calls `callback` for each group, and says whether it took all.
+/// Calls `callback` for each group; returns whether all calls succeeded.
 ///
 /// # Safety
 /// `callback` may be called with `argument`.

@@ -1,9 +1,10 @@
-/* Threads that make and use keys at once, and children that are forked meanwhile, some of which are killed at work: no public
- * key twice, nobody hangs.
- * The threads are outside of libcrypto at that moment: it takes locks of its own (of engines, of application data) for every key, and
- * who is forked while a thread holds one waits for ever. The module's thread, if there is one, goes on.
- * Usage: concurrency GROUP CHILDREN KEYS, KEYS for each child, or in all if there are no children; the configuration is OPENSSL_CONF's.
- * Prints how many keys there were. */
+/* Threads that make and use keys at once, and children that are forked meanwhile, some of which
+ * are killed at work: no public key twice, nobody hangs. The threads are outside of libcrypto at
+ * that moment: it takes locks of its own (of engines, of application data) for every key, and
+ * who is forked while a thread holds one waits for ever. The module's thread, if there is one,
+ * goes on.
+ * Usage: concurrency GROUP CHILDREN KEYS, KEYS for each child, or in all if there are no
+ * children; the configuration is OPENSSL_CONF's. Prints how many keys there were. */
 #define _GNU_SOURCE
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -26,7 +27,7 @@
     } while (0)
 
 #ifdef __SANITIZE_THREAD__
-/* What the module's compiler calls these, and the sanitizer of this one does not. */
+/* Names that the module's compiler uses and the C compiler's sanitizer lacks. */
 void *__tsan_memcpy(void *to, const void *from, size_t size)
 {
     return memcpy(to, from, size);

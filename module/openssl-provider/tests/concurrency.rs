@@ -1,4 +1,5 @@
-//! A program in C whose threads make and use keys, and that forks meanwhile: through libcrypto, no key comes twice.
+//! A program in C whose threads make and use keys, and that forks meanwhile: through libcrypto, no
+//! key comes twice.
 
 mod common;
 
@@ -20,7 +21,7 @@ fn threads_and_their_children_have_no_key_twice() {
         ("x25519 = on", "X25519", "64"),
         ("x25519 = on\nrefill = background", "X25519", "16"),
     ] {
-        // Without batches there is no more to be seen with many.
+        // Without batches more keys would show nothing new.
         let keys = if settings == "pool = off" { "50" } else { KEYS };
         let ran = Command::new(&program.path)
             .args([group, children, keys])

@@ -1,8 +1,9 @@
-/* What libcrypto's manuals promise to callers of a provider, asked for by C programs: sizes without buffers, parameters of wrong types,
- * and the values that functions return, which are those of the default provider.
- * Usage: contracts MODULE [buffers]; the configuration is OPENSSL_CONF's. With `buffers` only what is about buffers is done. The second
- * half calls the module's functions without libcrypto, which
- * refuses some calls by itself. */
+/* Checks the promises of libcrypto's manuals to callers of a provider, in C: sizes without
+ * buffers, parameters of wrong types, and the values that functions return, which are those of
+ * the default provider.
+ * Usage: contracts MODULE [buffers]; the configuration is OPENSSL_CONF's. With `buffers` only
+ * the tests of buffers run. The second half calls the module's functions without libcrypto,
+ * which rejects some calls itself. */
 #include "common/check.h"
 
 #include <dlfcn.h>
@@ -122,7 +123,8 @@ static OSSL_PARAM *one(OSSL_PARAM param)
     return params;
 }
 
-/* A key that is to be encrypted is not written in the clear, whatever the caller makes of the error. */
+/* A key that is to be encrypted is not written in the clear, whatever the caller makes of the
+ * error. */
 static void encoders(void)
 {
     static int number = 7;

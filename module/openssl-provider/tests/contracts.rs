@@ -1,5 +1,5 @@
-//! The module's side of what libcrypto promises to callers, in a C program; and once more under valgrind, which sees what is read that
-//! nobody has written.
+//! The module's side of what libcrypto promises to callers, in a C program; and once more under
+//! valgrind, which sees what is read that nobody has written.
 
 mod common;
 

@@ -1,5 +1,6 @@
-/* X25519 and Ed25519 with what only C programs ask for: the variants of Ed25519, keys derived as HPKE does, encapsulation, copies of
- * operations in progress. What the default provider of the same release does is done by ours, byte for byte.
+/* X25519 and Ed25519 with what only C programs ask for: the variants of Ed25519, keys derived as
+ * HPKE does, encapsulation, copies of operations in progress. What the default provider of the
+ * same release does is done by ours, byte for byte.
  * Usage: curves; the configuration is OPENSSL_CONF's. Prints what was compared. */
 #include "common/check.h"
 
@@ -65,7 +66,8 @@ static int verify(const char *properties, const char *instance, size_t context_s
     return done;
 }
 
-/* Every variant, with every context, signed by each and verified by the other. Before 3.2 the default provider has the plain one only. */
+/* Every variant, with every context, signed by each and verified by the other. Before 3.2 the
+ * default provider has the plain one only. */
 static int variants(int all)
 {
     static const char *const instances[] = { NULL, "Ed25519", "ed25519CTX", "Ed25519ph", "Ed448", "x" };
@@ -75,7 +77,8 @@ static int variants(int all)
         for (size_t j = 0; j < (all ? sizeof sizes / sizeof *sizes : 1); j++) {
             unsigned char ours[SIGNATURE], theirs[SIGNATURE];
             int done = sign(OURS, instances[i], sizes[j], ours);
-            /* To be told that Ed448 is none of a key of Ed25519 takes the default provider until it signs. */
+            /* To be told that Ed448 is none of a key of Ed25519 takes the default provider until
+             * it signs. */
             CHECK(done == sign(THEIRS, instances[i], sizes[j], theirs)
                   || (instances[i] != NULL && strcmp(instances[i], "Ed448") == 0 && !done));
             compared++;
@@ -244,7 +247,7 @@ int main(int argc, char **argv)
     unsigned long release = OpenSSL_version_num();
     int compared = variants(release >= 0x30200000L);
     if (release < 0x30200000L) {
-        /* What was asked for, or nothing. */
+        /* The requested variant, or a failure. */
         unsigned char plain[SIGNATURE], other[SIGNATURE];
         CHECK(sign(OURS, NULL, 0, plain) && sign(OURS, "Ed25519ctx", 3, other));
         CHECK(memcmp(plain, other, SIGNATURE) != 0 && !sign(OURS, "Ed25519", 3, other));

@@ -176,7 +176,7 @@ fn signatures_agree_with_the_default_provider() {
     }
 }
 
-/// Whatever the vectors say should be done, both do the same.
+/// Both providers do the same with every vector, whether it is valid or not.
 #[test]
 fn verdicts_on_project_wycheproofs_vectors_are_the_default_providers() {
     let Some(libraries) = libraries() else { return };
@@ -284,7 +284,7 @@ fn files_are_the_default_providers() {
             libraries.version_text(),
             read.provider().unwrap_or_default(),
         ));
-        // Wherever they are, it is ours that works with them, as its words in OpenSSL's queue show.
+        // Keys of either provider are used by the module, as its messages in OpenSSL's queue show.
         if name == "ED25519" {
             let signature = read.sign(None, b"message").unwrap();
             assert!(theirs.verify(None, b"message", &signature).unwrap());
@@ -321,7 +321,7 @@ fn handshake_of(
         .unwrap()
 }
 
-/// With ours and without, on both sides; the certificate is made and verified by whichever serves.
+/// With the module's algorithms and without, on both sides.
 #[test]
 fn tls_with_either_implementation() {
     const X25519_CODE_POINT: u16 = 0x001d;
@@ -350,7 +350,7 @@ fn tls_with_either_implementation() {
     }
 }
 
-/// Where the default provider has groups that are made of X25519, they go on.
+/// The default provider's groups that use X25519 still work.
 #[test]
 fn hybrids_of_the_default_provider_go_on() {
     let Some(libraries) = libraries() else { return };
@@ -440,7 +440,8 @@ fn wrong_inputs_are_named() {
     assert!(!nowhere.verify(None, b"", &[0; 64]).unwrap());
 }
 
-/// Loaded by configuration, in the default context; and once more under valgrind, which knows no vectors of ours: no leak.
+/// Loaded by configuration, in the default context; and once more under valgrind, which knows no
+/// vectors of ours: no leak.
 #[test]
 fn programs_in_c_get_what_the_default_provider_gives() {
     let Some(program) = c::compile("curves") else { return };

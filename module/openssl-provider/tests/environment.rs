@@ -1,4 +1,5 @@
-//! Environment variables of the module's in programs that have more rights than their caller: they are the caller's, and not read.
+//! Environment variables of the module's in programs that have more rights than their caller: they
+//! are the caller's, and not read.
 
 mod common;
 

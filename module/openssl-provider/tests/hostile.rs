@@ -1,5 +1,5 @@
-//! A hundred thousand handshakes with hostile key shares, towards servers and towards clients: the right alert each time, and
-//! the next good handshake works.
+//! A hundred thousand handshakes with hostile key shares, towards servers and towards clients: the
+//! right alert each time, and the next good handshake works.
 
 mod common;
 
@@ -100,7 +100,7 @@ fn alert_of(summary: &Summary) -> Option<u8> {
     summary.alert_sent.filter(|alert| alert.is_fatal()).map(|alert| alert.number)
 }
 
-/// What both sides sent first in a good handshake.
+/// The first messages of both sides in a good handshake.
 fn capture(client: &SslContext, server: &SslContext) -> (Vec<u8>, Vec<u8>) {
     let (mut from_client, mut from_server) = (Vec::new(), Vec::new());
     let report = InMemoryHandshake::new(client, server)
@@ -161,7 +161,8 @@ fn towards_server(case: &Case, client: &SslContext, server: &SslContext, counts:
     still_serves(client, server);
 }
 
-/// Where a hello's session identifier stands, which a server must repeat: after headers, version and random.
+/// Position of the session identifier in a hello, which a server must repeat: after headers,
+/// version and random.
 const SESSION_ID: std::ops::Range<usize> = 44..76;
 
 fn towards_client(case: &Case, client: &SslContext, server: &SslContext, counts: &mut Counts) {
@@ -185,12 +186,13 @@ fn towards_client(case: &Case, client: &SslContext, server: &SslContext, counts:
         if share.is_empty() {
             assert_eq!(alert, DECODE_ERROR, "{where_}");
         } else if share.len() != group.ciphertext_bytes {
-            // What libssl says when decapsulation fails.
+            // libssl's error when decapsulation fails.
             assert_eq!(alert, INTERNAL_ERROR, "{where_}");
         } else if kind == "small order" && group.name.starts_with("X25519") {
             assert_eq!(alert, INTERNAL_ERROR, "{where_}");
         } else if alert != BAD_RECORD_MAC {
-            // Rejected implicitly: the keys differ, and the next record cannot be read. All zeros and all ones are no points.
+            // Rejected implicitly: the keys differ, and the next record cannot be read. All zeros
+            // and all ones are no points.
             let no_point = matches!(kind, "all zeros" | "all ones" | "out of range");
             assert!(no_point && alert == INTERNAL_ERROR, "{where_}");
         }

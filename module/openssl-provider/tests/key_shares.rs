@@ -1,5 +1,5 @@
-//! Stock servers as proxies, which are clients of the servers behind them: no key share is offered twice, by whichever of their
-//! processes, also when they are reloaded at work.
+//! Stock servers as proxies, which are clients of the servers behind them: no key share is offered
+//! twice, by whichever of their processes, also when they are reloaded at work.
 //!
 //! `FASTKEX_TEST_CONNECTIONS` sets how many connections each proxy makes at least.
 
@@ -31,9 +31,9 @@ struct Proxy<'a> {
     scene: &'a Scene,
     server: Server,
     port: u16,
-    /// What makes it replace its workers.
+    /// Makes it replace its workers.
     reload: Signal,
-    /// What is asked of it, and the groups that it then offers.
+    /// The groups that it offers, one for each path that is fetched.
     groups: &'a [&'static TlsGroup],
 }
 
@@ -99,7 +99,7 @@ impl Proxy<'_> {
         assert_eq!(offered.keys().copied().collect::<Vec<_>>(), expected, "{}", self.name);
         assert_eq!(offered.values().sum::<u64>(), answers, "{}", self.name);
         assert_eq!(log.lines().count() as u64, answers, "{}", self.name);
-        // Of each generation, more than one.
+        // More than one of each generation.
         assert!(workers.len() as u64 > RELOADS + 1, "{}: {workers:?}", self.name);
     }
 
@@ -121,8 +121,8 @@ impl Proxy<'_> {
     }
 }
 
-/// How the provider makes keys (as it does by itself, and with a thread that makes them ahead of time), and how many connections a proxy
-/// then makes.
+/// The provider's settings (the default ones, and a background thread), and the number of
+/// connections that a proxy makes with each.
 const CONNECTIONS: [(&str, u64); 2] = [("", 100_000), ("refill = background", 10_000)];
 
 /// nginx, with settings of the provider.
@@ -157,7 +157,8 @@ fn nginx_offers_no_key_share_twice() {
     }
 }
 
-/// Apache with a module for processes and settings of the provider; groups by OpenSSL's configuration, as mod_ssl has no directive for proxies.
+/// Apache with a module for processes and settings of the provider; groups by OpenSSL's
+/// configuration, as mod_ssl has no directive for proxies.
 fn apache(mpm: &str, offered: &str, settings: &str, by_default: u64) {
     const MODULES: &str = "/usr/lib/apache2/modules";
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

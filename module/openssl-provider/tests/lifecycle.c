@@ -1,4 +1,5 @@
-/* Loads and unloads the module over and over in two library contexts at once, using it now and then.
+/* Loads and unloads the module over and over in two library contexts at once, using it now and
+ * then.
  * Usage: lifecycle MODULE ROUNDS */
 #include "common/check.h"
 

@@ -1,4 +1,5 @@
-//! Loading and unloading a thousand times in two contexts, under valgrind: no leak, no invalid access.
+//! Loading and unloading a thousand times in two contexts, under valgrind: no leak, no invalid
+//! access.
 
 mod common;
 

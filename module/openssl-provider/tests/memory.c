@@ -1,4 +1,5 @@
-/* Allocations of the module fail, each in its turn: the operation fails with an error in OpenSSL's queue, and the program goes on.
+/* Allocations of the module fail, each in its turn: the operation fails with an error in
+ * OpenSSL's queue, and the program goes on.
  * Usage: memory; the configuration is OPENSSL_CONF's. Prints how many allocations failed. */
 #define _GNU_SOURCE
 #include "common/check.h"
@@ -12,7 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Smaller ones are contexts and messages, which the module does without only by ending the program. */
+/* Smaller ones are contexts and messages, which the module does without only by ending the
+ * program. */
 enum { LARGE = 512 };
 
 static uintptr_t module_start, module_end;
@@ -86,7 +88,8 @@ static int encode(void)
     return done;
 }
 
-/* Libcrypto asks one decoder after the other, so that one that has no memory may be made up for by the next. */
+/* Libcrypto asks one decoder after the other, so that one that has no memory may be made up for
+ * by the next. */
 static void decode(void)
 {
     unsigned char *der = NULL;

@@ -1,4 +1,4 @@
-//! Where there is no memory, what needs much of it fails with an error, and the program goes on.
+//! If memory runs out, operations that need much of it fail with an error, and the program goes on.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Parent and children of fork draw different bytes, whatever their thread had before. (Here, because forking is not safe code.)
+//! Parent and children of fork draw different bytes, whatever their thread had before. (Here,
+//! because forking is not safe code.)
 
 #![cfg(target_os = "linux")]
 
@@ -19,7 +20,7 @@ fn draw() -> [u8; BYTES] {
     bytes
 }
 
-/// What a child draws first and second.
+/// The first and second bytes that a child draws.
 fn from_child() -> [u8; 2 * BYTES] {
     let mut ends = [0; 2];
     // SAFETY: the child draws, which takes no lock, writes to a pipe that is ours and ends.

@@ -117,7 +117,7 @@ fn whatever_else_connects_is_borne_with() {
     assert_eq!(recorder.report(), Report { hellos: 1, others: expected, shares, repeated: 0 });
 }
 
-/// What libssl and the module send.
+/// Shares as libssl and the module send them.
 #[test]
 fn hellos_of_libssl_are_read() {
     const HELLOS: u64 = 20;

@@ -1,10 +1,11 @@
-/* Uses the module as an application does, and then searches memory for the secrets that it has had from it: that of a child of fork, its
- * own, or a core dump's.
- * Usage: secrets inline|background|freed|core CONFIGURATION ALGORITHM keys|encapsulations|theirs [show]; `theirs` are keys of the default
- * provider. With `show`, what was found is shown with what is around it. Each process is for one kind of secret, as what is freed
- * is soon written over by whatever comes next.
- * Prints a line for each kind of secret (`report`). What is planted for the search to find is a kind, too. Beside the configuration it
- * leaves the module's counts, as of the moment that is searched (CONFIGURATION.then) and as of the end (CONFIGURATION.end). */
+/* Uses the module as an application does, and then searches memory for the secrets that it has
+ * had from it: that of a child of fork, its own, or a core dump's.
+ * Usage: secrets inline|background|freed|core CONFIGURATION ALGORITHM keys|encapsulations|theirs
+ * [show]; `theirs` are keys of the default provider. With `show`, what was found is shown with
+ * what is around it. Each process is for one kind of secret, as what is freed is soon written
+ * over by whatever comes next. Prints a line for each kind of secret (`report`). What is planted
+ * for the search to find is a kind, too. Beside the configuration it leaves the module's counts,
+ * as of the moment that is searched (CONFIGURATION.then) and as of the end (CONFIGURATION.end). */
 #define _GNU_SOURCE
 /* Without it the search takes several times as long. */
 #pragma GCC optimize("O2")
@@ -18,7 +19,8 @@
 #include <sys/wait.h>
 
 enum {
-    /* Batches grow to 64 key pairs (1, 4, 16, 64), and leave 61 in stock; and to 16 encapsulations (1, 4, 16, 16), and leave 15. */
+    /* Batches grow to 64 key pairs (1, 4, 16, 64), and leave 61 in stock; and to 16
+     * encapsulations (1, 4, 16, 16), and leave 15. */
     KEYS_BEFORE = 24,
     ENCAPSULATIONS_BEFORE = 22,
     /* Key pairs that wait for their use. */
@@ -53,7 +55,7 @@ static const struct set {
     { "sntrup953", 953, 396 }, { "sntrup1013", 1013, 448 }, { "sntrup1277", 1277, 492 },
 }, *set;
 static int is_hybrid, signs;
-/* What is searched for: encapsulations or keys. */
+/* Whether encapsulations are searched for, not keys. */
 static int of_encapsulations;
 static size_t kind;
 /* The key to encapsulate for, or to exchange keys with. */
@@ -220,7 +222,7 @@ static void encapsulate(size_t count, int are_noted, int are_used)
     OPENSSL_cleanse(ours, KEY_BYTES);
 }
 
-/* What is planted for the search to find. */
+/* Secrets planted for the search to find. */
 
 static void draw(unsigned char *bytes, size_t size)
 {
@@ -360,7 +362,8 @@ static pthread_t plant_all(unsigned char *in_stack)
     return thread;
 }
 
-/* Keeps the module's counts in a file beside the configuration, without memory from the heap, as secrets may be in what is free there. */
+/* Keeps the module's counts in a file beside the configuration, without memory from the heap, as
+ * secrets may be in what is free there. */
 static void keep_counts(const char *when)
 {
     enum { MOST_FILES = 64 };
@@ -486,7 +489,7 @@ static void search_core_dump(void)
     for (size_t i = 0; are_held && i < HELD; i++)
         held[i] = generate();
     keep_counts("then");
-    /* Where processes may only trace their descendants. */
+    /* Some systems let processes trace only their descendants. */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     snprintf(command, sizeof command, "gcore -o '%s' %d >'%s.gcore' 2>&1 </dev/null", configuration,
              (int)getpid(), configuration);
@@ -511,7 +514,8 @@ int main(int argc, char **argv)
     CHECK(argc == 5 || (argc == 6 && strcmp(argv[5], "show") == 0));
     const char *what = argv[1], *items = argv[4];
     unsigned char in_stack[PLANTED_BYTES];
-    /* Otherwise the dynamic linker, when a function is called first, stores all registers on the stack, with what is in them. */
+    /* Otherwise the dynamic linker, when a function is called first, stores all registers on the
+     * stack, with what is in them. */
     CHECK(getenv("LD_BIND_NOW") != NULL);
     configuration = argv[2], name = argv[3];
     show = argc == 6;

@@ -1,8 +1,9 @@
-//! Secrets in memory, by way of a program in C that uses the module as applications do, and then searches: its child's memory, its own, or
-//! a core dump.
+//! Secrets in memory, by way of a program in C that uses the module as applications do, and then
+//! searches: its child's memory, its own, or a core dump.
 //!
-//! Each process is for one kind of secret. With `FASTKEX_TEST_SHOW=1` it shows what it found, with the bytes around it and the name of the
-//! mapping, and the test says what was found of each kind, not only of those of which there was something.
+//! Each process is for one kind of secret. With `FASTKEX_TEST_SHOW=1` it shows what it found, with
+//! the bytes around it and the name of the mapping, and the test says what was found of each kind,
+//! not only of those of which there was something.
 
 mod common;
 
@@ -25,12 +26,12 @@ const GROWING: &str = "batch = auto\n";
 const BACKGROUND: &str = "refill = background\nbatch = 16\n";
 /// As the program exits when there is no core dump.
 const NO_CORE: i32 = 77;
-/// As often a process is given the chance to have something in stock.
+/// The number of attempts to find a process with something in stock.
 const ATTEMPTS: usize = 5;
 /// Threads of the program that use keys.
 const THREADS: usize = 2;
 
-/// What a process has that it must lose.
+/// A kind of secret that a process must lose.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Items {
     Keys,
@@ -48,7 +49,7 @@ impl Items {
         }
     }
 
-    /// What they are to the pool. Keys that sign have none.
+    /// The pool's purpose for them. Signature keys have none.
     fn purpose(self, algorithm: &str) -> Option<Purpose> {
         match self {
             Items::Keys if algorithm != "ED25519" => Some(Purpose::KeyPairs),
@@ -90,7 +91,7 @@ impl Search {
         }
     }
 
-    /// Whether something that was planted must be found, or must not be; `None` if either may be.
+    /// Whether a planted secret must be found, or must not be found; `None` if either is allowed.
     fn finds(self, planted: &str) -> Option<bool> {
         let is_child = !matches!(self, Search::Freed | Search::Core);
         match planted {
@@ -106,11 +107,11 @@ impl Search {
     }
 }
 
-/// What there must be to be found, whatever is searched.
+/// Planted secrets that every search must find.
 const PLANTED: [&str; 5] = ["heap", "stack", "static memory", "mapping", "another thread's stack"];
-/// With encapsulations, from whose inputs shared secrets follow.
+/// The same with encapsulations, whose inputs determine shared secrets.
 const PLANTED_INPUTS: [&str; 2] = ["hash of r", "r in three forms"];
-/// With those of hybrids.
+/// The same with encapsulations of hybrids.
 const PLANTED_SCALAR: [&str; 1] = ["ephemeral scalar"];
 
 /// A line of the program's.
@@ -140,7 +141,8 @@ impl Line {
     }
 }
 
-/// Runs the program, once more if what it was to find was not there: a slow machine's batches grow less.
+/// Runs the program, once more if what it was to find was not there: a slow machine's batches grow
+/// less.
 fn run(
     program: &c::Program,
     search: Search,
@@ -159,7 +161,8 @@ fn run(
     panic!("{name} {algorithm} {items}: what was used later was not in stock, {ATTEMPTS} times");
 }
 
-/// The configuration of one process of the program, and what it found; `None`, with a line that says so, if no core dump can be had.
+/// The configuration of one process of the program, and what it found; `None`, with a line that
+/// says so, if no core dump can be had.
 fn run_once(
     program: &c::Program,
     search: Search,
@@ -178,7 +181,8 @@ fn run_once(
         .arg(&configuration)
         .args([algorithm, items.name()])
         .args(std::env::var_os(SHOW).map(|_| "show"))
-        // Else the dynamic linker stores all registers on the stack when a function is first called.
+        // Else the dynamic linker stores all registers on the stack when a function is first
+        // called.
         .env("LD_BIND_NOW", "1");
     for variable in ["OPENSSL_CONF", "FASTKEX_BACKEND", "MALLOC_PERTURB_", "GLIBC_TUNABLES"] {
         command.env_remove(variable);
@@ -205,7 +209,8 @@ fn beside(configuration: &Path, end: &str) -> PathBuf {
     path.into()
 }
 
-/// Whether what was used after the moment that is searched was in stock at that moment: otherwise it could not have been found.
+/// Whether an item that was used after the search was in stock during the search: otherwise it
+/// could not have been found.
 fn was_in_stock(configuration: &Path, search: Search, algorithm: &str, purpose: Purpose) -> bool {
     let [then, end] = ["then", "end"].map(|moment| {
         let page = read_page(&fs::read(beside(configuration, moment)).unwrap()).unwrap();

@@ -1,7 +1,8 @@
-/* Threads that use one key at once, and children that are forked meanwhile and use it, too: each ends in time.
+/* Threads that use one key at once, and children that are forked meanwhile and use it, too: each
+ * ends in time.
  * Usage: shared_key NAME PROPERTIES read|use CHILDREN; the configuration is OPENSSL_CONF's.
- * What is done before the fork is what takes locks of libcrypto's own, which would hang a child as well: methods are fetched, and the
- * child's operation is made. Prints how many children there were. */
+ * Methods are fetched and the child's operation is created before the fork: these take locks of
+ * libcrypto, which could hang a child as well. Prints the number of children. */
 #define _GNU_SOURCE
 #include "common/check.h"
 

@@ -1,4 +1,5 @@
-//! Children that are forked while threads use the key that they use: no lock of the module's is left held in a child.
+//! Children that are forked while threads use the key that they use: no lock of the module's is
+//! left held in a child.
 
 mod common;
 
@@ -14,7 +15,7 @@ fn children_use_a_key_that_threads_of_their_parent_are_using() {
     let configuration = program.configure("x25519 = on\ned25519 = on");
     let (ours, theirs) = ("provider=fastkex", "provider=default");
     for (name, properties) in [
-        // What hangs here is libcrypto, or this test.
+        // A process that hangs here hangs in libcrypto or in this test.
         ("ED25519", theirs),
         ("X25519", theirs),
         ("ED25519", ours),

@@ -12,7 +12,7 @@ use common::scene::Scene;
 use keypool::{Counter, PAGE_NAME, Purpose, read_page};
 use stage::Server;
 
-/// With ours asked for, and counts that show whose key exchange it was.
+/// Lines that ask for the module's algorithms, and for counts that show their use.
 const OURS: &str = "activate = 1\nx25519 = on\ned25519 = on\nstatistics = on";
 const PLAIN: &str = "plain.cnf";
 

@@ -166,7 +166,8 @@ fn s_server_and_s_client_agree_on_every_group() {
         assert!(trace.contains("HTTP/1.0 200 ok"), "{}: {trace}", group.name);
     }
 
-    // A client with several groups against a server with one, by way of a HelloRetryRequest; and without a common one.
+    // A client with several groups against a server with one, by way of a HelloRetryRequest; and
+    // without a common one.
     let (_server, port) = start_server(&scene, "sntrup857");
     let output = connect(&scene, port, "X25519SNTRUP761:sntrup857");
     let trace = String::from_utf8_lossy(&output.stdout);
@@ -178,7 +179,7 @@ fn s_server_and_s_client_agree_on_every_group() {
     assert!(errors.contains("handshake failure"), "{errors}");
 }
 
-/// What is wrong with the configuration is told when the provider is loaded by name.
+/// An invalid configuration is reported when the provider is loaded by name.
 #[test]
 fn a_bad_configuration_is_refused_by_name() {
     let Some(scene) = scene() else { return };
@@ -193,17 +194,22 @@ fn a_bad_configuration_is_refused_by_name() {
             "code_points.sntrup653 = 0xFEE1",
             "code_points.sntrup653 and code_points.sntrup761 are both 0xfee1",
         ),
-        ("code_points.X448 = 0xFE10", "unknown key 'code_points.X448' at "),
-        ("frobnicate = 1", "unknown key 'frobnicate' at "),
-        ("more = more_section\n[more_section]\ninner = 1", "unknown key 'more.inner' at "),
     ] {
         scene.configure(line);
         let output = scene.output(&["list", "-providers", "-provider", "fastkex"]);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{line}");
         assert!(errors.contains(expected), "{line}: {errors}");
-        let place = format!("{}:", scene.path("openssl.cnf").display());
-        assert!(!expected.contains(" at ") || errors.contains(&place), "{line}: {errors}");
+    }
+    // Keys that the module does not know are left to `fastkex doctor`.
+    for line in [
+        "code_points.X448 = 0xFE10",
+        "frobnicate = 1",
+        "more = more_section\n[more_section]\ninner = 1",
+    ] {
+        scene.configure(line);
+        let listed = scene.text(&["list", "-providers", "-provider", "fastkex"]);
+        assert!(listed.contains("name: fastkex"), "{line}: {listed}");
     }
     scene.configure("backend = portable\ncode_points.sntrup761 = 0x0233");
     let listed = scene.text(&["list", "-providers", "-provider", "fastkex"]);

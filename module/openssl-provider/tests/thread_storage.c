@@ -1,5 +1,6 @@
-/* A program with much thread-local storage, which glibc takes from the stacks of threads, the module's included.
- * Compiled with STORAGE_BYTES; usage: thread_storage THREAD, the name of the thread; the configuration is OPENSSL_CONF's. */
+/* A program with much thread-local storage, which glibc takes from the stacks of threads, the
+ * module's included. Compiled with STORAGE_BYTES; usage: thread_storage THREAD, the name of the
+ * thread; the configuration is OPENSSL_CONF's. */
 #include "common/check.h"
 
 #include <dirent.h>

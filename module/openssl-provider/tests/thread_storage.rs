@@ -1,4 +1,5 @@
-//! Programs with much thread-local storage, which glibc takes from the stacks of the module's threads.
+//! Programs with much thread-local storage, which glibc takes from the stacks of the module's
+//! threads.
 
 mod common;
 

@@ -33,7 +33,7 @@ fn every_group_shakes_hands() {
         assert!(report.is_ok(), "{}: {} / {}", group.name, report.client, report.server);
         assert_eq!(group_of(&report), (group.code_point, group.code_point));
         assert!(!report.client.hello_retry);
-        // What went over the wire is what the table says.
+        // The sizes on the wire are those of the table.
         let client_share = &client_share.unwrap()[0];
         let server_share = server_share.unwrap();
         assert_eq!(client_share.group, group.code_point);

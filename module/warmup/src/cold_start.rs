@@ -1,3 +1,5 @@
+//! Measures how slow vector units are after a pause.
+
 use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
@@ -7,28 +9,30 @@ use lanes::{Backend, rest};
 
 use crate::touch::work;
 
-/// How long some microseconds of vector work take when the units have been in use, and when they have not.
+/// Times of some microseconds of vector work, with units that are awake and with units that sleep.
 #[derive(Clone, Copy, Debug)]
 pub struct ColdStart {
-    /// Right after such work.
+    /// Directly after other vector work.
     pub warm: Duration,
-    /// After a time without.
+    /// After a pause.
     pub cold: Duration,
 }
 
-/// Longer than the time after which units sleep.
-const REST: Duration = Duration::from_micros(1500);
-/// Of the median, among them some that something else interrupted.
+/// A pause longer than the time after which units sleep.
+const IDLE: Duration = Duration::from_micros(1500);
+/// Number of samples of each median, some of which other threads disturb.
 const SAMPLES: usize = 9;
-/// Rounds of work: a few microseconds, less than the time that units take to wake up.
+/// Rounds of work in a sample: a few microseconds, less than units take to wake up.
 const ROUNDS: usize = 2000;
-/// From this ratio on, in percent, there is a penalty: the units are several times slower, noise is not.
+/// From this ratio on, in percent, there is a penalty: sleeping units are several times slower,
+/// more than noise.
 const PENALTY_PERCENT: u128 = 150;
 
 impl ColdStart {
-    /// Measures it, the first time; takes some 15 milliseconds. Who was forked from a process that did so knows, too.
+    /// Measures it the first time, in some 15 milliseconds. Children of fork inherit the result.
     pub fn of(backend: Backend) -> &'static ColdStart {
-        // No lock: a child might find one taken by a thread that it does not have.
+        // Not behind a lock, since a child could inherit one held by a thread that it does not
+        // have.
         static MEASURED: PerProcess<ColdStart> = PerProcess::new();
         let measure = |known: Option<&ColdStart>| {
             known.copied().unwrap_or_else(|| ColdStart::measure(backend))
@@ -36,7 +40,7 @@ impl ColdStart {
         MEASURED.get_or_make(Process::current(), measure)
     }
 
-    /// Whether units that have rested are slow.
+    /// Whether units are slow after a pause.
     pub fn has_penalty(&self) -> bool {
         self.cold.as_nanos() * 100 > self.warm.as_nanos() * PENALTY_PERCENT
     }
@@ -49,7 +53,7 @@ impl ColdStart {
         };
         let (mut warm, mut cold) = ([Duration::ZERO; SAMPLES], [Duration::ZERO; SAMPLES]);
         for i in 0..SAMPLES {
-            rest(REST);
+            rest(IDLE);
             cold[i] = timed();
             warm[i] = timed();
         }

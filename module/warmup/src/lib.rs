@@ -1,9 +1,12 @@
-//! Some processors put their vector units to sleep when they have not been used for about 675 microseconds, and for the next 14 run
-//! vector instructions several times slower (ENG25519, section 4.2). A server that makes a handshake every millisecond pays that every time.
+//! Keeps vector units awake where the processor puts them to sleep. Some processors do so after
+//! about 675 microseconds without use, and for the next 14 run vector instructions several times
+//! slower (ENG25519, section 4.2). A server with a handshake every millisecond pays for that in
+//! each of them.
 //!
-//! [`WarmUp`] has a thread that touches the units every half millisecond, but only where that helps: on a processor that has the
-//! fault ([`ColdStart`]), and while there are so many handshakes that the units would fall asleep between them, not so many that
-//! they never do. At any other time the thread sleeps, and before the first such time there is none.
+//! [`WarmUp`] has a thread that uses the units every half millisecond, but only where that helps:
+//! on a processor with the penalty ([`ColdStart`]), and while there are enough handshakes that the
+//! units would sleep between them, but not so many that they never do. At other times the thread
+//! sleeps, and before the first such load there is none.
 
 #![forbid(unsafe_code)]
 
@@ -16,46 +19,47 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fork::{Companion, Control, PerProcess, Process};
+use fork::{Control, PerProcess, Process, WorkerThread};
 use lanes::Backend;
 
 pub use cold_start::ColdStart;
 pub use settings::{Load, Mode, Settings};
 
-/// Keeps the vector units awake while that helps.
+/// Counts handshakes and keeps the vector units awake under medium load.
 pub struct WarmUp {
     backend: Backend,
     settings: Settings,
     counts: PerProcess<Arc<Counts>>,
-    thread: Companion,
+    thread: WorkerThread,
 }
 
-/// Between touches: less than the time after which units sleep, by what timers are late.
+/// Interval between touches: less than the time after which units sleep, with a margin for late
+/// timers.
 const PERIOD: Duration = Duration::from_micros(500);
-/// After so many handshakes the load is looked at.
-const STEP: u64 = 64;
-/// The thread looks at it after so many touches.
-const TOUCHES: u32 = 200;
+/// The load is computed after every this many handshakes.
+const LOAD_STEP: u64 = 64;
+/// The thread computes the load after this many touches.
+const TOUCHES_PER_CHECK: u32 = 200;
 
-/// What one process counts.
+/// Counters of one process.
 struct Counts {
     handshakes: AtomicU64,
     started: Instant,
-    /// When the latest step was, in nanoseconds after the start.
+    /// When the load was last computed, in nanoseconds since `started`.
     step: AtomicU64,
-    /// The thread is at work, or there is no use in waking it.
-    is_awake: AtomicBool,
+    /// The thread is running, or could not be started.
+    is_running: AtomicBool,
     touches: AtomicU64,
 }
 
 impl WarmUp {
-    /// For vector units that `backend` uses. Nothing is started before there is a load.
+    /// For the vector units that `backend` uses. No thread is started before there is a load.
     pub fn new(backend: Backend, settings: Settings) -> Self {
-        let thread = Companion::new("fastkex-warm-up");
+        let thread = WorkerThread::new("fastkex-warm-up");
         WarmUp { backend, settings, counts: PerProcess::new(), thread }
     }
 
-    /// Counts a handshake.
+    /// Counts a handshake, and may start the thread.
     #[inline]
     pub fn handshake(&self) {
         if self.settings.mode == Mode::Off {
@@ -64,12 +68,12 @@ impl WarmUp {
         let process = Process::current();
         let counts = self.counts(process);
         let before = counts.handshakes.fetch_add(1, Ordering::Relaxed);
-        if before % STEP == STEP - 1 {
-            self.look(process, counts);
+        if before % LOAD_STEP == LOAD_STEP - 1 {
+            self.check_load(process, counts);
         }
     }
 
-    /// How often this process's thread has touched the units.
+    /// Number of touches by this process's thread.
     pub fn touches(&self) -> u64 {
         let counts = self.counts.get(Process::current());
         counts.map_or(0, |counts| counts.touches.load(Ordering::Relaxed))
@@ -81,24 +85,26 @@ impl WarmUp {
                 handshakes: AtomicU64::new(0),
                 started: Instant::now(),
                 step: AtomicU64::new(0),
-                is_awake: AtomicBool::new(false),
+                is_running: AtomicBool::new(false),
                 touches: AtomicU64::new(0),
             })
         })
     }
 
-    /// Wakes the thread if the latest handshakes came at a rate that asks for it.
+    /// Wakes the thread if the rate of the latest handshakes is medium load.
     #[cold]
-    fn look(&self, process: Process, counts: &Arc<Counts>) {
+    fn check_load(&self, process: Process, counts: &Arc<Counts>) {
         let now = counts.started.elapsed().as_nanos() as u64;
         let elapsed =
             Duration::from_nanos(now.saturating_sub(counts.step.swap(now, Ordering::Relaxed)));
-        if !self.settings.load.has(STEP, elapsed) || counts.is_awake.swap(true, Ordering::Relaxed) {
+        if !self.settings.load.has(LOAD_STEP, elapsed)
+            || counts.is_running.swap(true, Ordering::Relaxed)
+        {
             return;
         }
         let (backend, settings) = (self.backend, self.settings);
-        // Where no thread can be had, the flag stays, and nobody asks again.
-        let _ = self.thread.wake(process, || {
+        // If the thread cannot be started, the flag stays set and it is not tried again.
+        let _ = self.thread.start_or_wake(process, || {
             let counts = Arc::clone(counts);
             move |control: &Control| run(backend, settings, &counts, control)
         });
@@ -115,20 +121,20 @@ fn run(backend: Backend, settings: Settings, counts: &Counts, control: &Control)
     if settings.mode == Mode::Auto && !ColdStart::of(backend).has_penalty() {
         return;
     }
-    while !control.is_stopped() {
+    while !control.should_stop() {
         let (before, started) = (counts.handshakes.load(Ordering::Relaxed), Instant::now());
-        for _ in 0..TOUCHES {
+        for _ in 0..TOUCHES_PER_CHECK {
             touch::touch(backend);
             counts.touches.fetch_add(1, Ordering::Relaxed);
-            control.nap(PERIOD);
-            if control.is_stopped() {
+            control.wait(PERIOD);
+            if control.should_stop() {
                 return;
             }
         }
         let handshakes = counts.handshakes.load(Ordering::Relaxed) - before;
         if !settings.load.has(handshakes, started.elapsed()) {
-            counts.is_awake.store(false, Ordering::Relaxed);
-            control.sleep(None);
+            counts.is_running.store(false, Ordering::Relaxed);
+            control.park(None);
         }
     }
 }
@@ -142,7 +148,7 @@ mod tests {
         WarmUp::new(Backend::best(), Settings { mode, load })
     }
 
-    /// Handshakes with pauses between them, until there have been touches or the time is over.
+    /// Counts handshakes with pauses until there have been touches or the time is over.
     fn serve(warm_up: &WarmUp, pause: Duration, time: Duration) -> u64 {
         let (started, before) = (Instant::now(), warm_up.touches());
         while started.elapsed() < time && warm_up.touches() == before {
@@ -161,7 +167,7 @@ mod tests {
         let warm_up = warm_up(Mode::On);
         assert_eq!(serve(&warm_up, LOW, Duration::from_secs(1)), 0);
         assert!(serve(&warm_up, MEDIUM, LONG) > 0);
-        // When there are no more handshakes, it soon falls asleep, and stays so.
+        // Without handshakes the thread soon sleeps, and stays asleep.
         let sleeps = || {
             let before = warm_up.touches();
             std::thread::sleep(Duration::from_millis(200));

@@ -1,11 +1,13 @@
+//! Settings: the mode and the range of medium load.
+
 use core::time::Duration;
 
-/// When the vector units are kept awake.
+/// When vector units are kept awake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Whether at all.
+    /// The mode.
     pub mode: Mode,
-    /// Under which load.
+    /// Medium load, for [`Mode::On`] and [`Mode::Auto`].
     pub load: Load,
 }
 
@@ -16,21 +18,22 @@ pub enum Mode {
     Off,
     /// Under medium load.
     On,
-    /// Under medium load, on a processor whose units are slow after a rest: that is measured when there first is such a load.
+    /// Under medium load, on a processor whose units are slow after a pause, which is measured when
+    /// there first is such a load.
     Auto,
 }
 
-/// Medium load: handshakes a second of one process.
+/// Range of medium load, in handshakes a second of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// The least.
+    /// Lower bound, included.
     pub from: u32,
-    /// Less than so many: more keep the units awake by themselves.
+    /// Upper bound, excluded: with more handshakes the units stay awake anyway.
     pub below: u32,
 }
 
 impl Load {
-    /// Whether so many handshakes in this time are such a load.
+    /// Whether `handshakes` within `time` are medium load.
     pub(crate) fn has(&self, handshakes: u64, time: Duration) -> bool {
         let in_time = |rate: u32| f64::from(rate) * time.as_secs_f64();
         let handshakes = handshakes as f64;
@@ -39,7 +42,8 @@ impl Load {
 }
 
 impl Default for Settings {
-    /// ENG25519's thresholds of 60,000 and 120,000 handshakes a minute: the latter is one every half millisecond.
+    /// ENG25519's thresholds, 60,000 and 120,000 handshakes a minute; the latter is one every half
+    /// millisecond.
     fn default() -> Self {
         Settings { mode: Mode::Auto, load: Load { from: 1000, below: 2000 } }
     }

@@ -1,20 +1,22 @@
+//! Vector work that keeps the units awake.
+
 use core::hint::black_box;
 
 use lanes::{Backend, Dispatch, Hardware, Kernel, Modulus};
 
-/// Uses the vector units, hardly.
+/// Uses the vector units once, at little cost.
 pub(crate) fn touch(backend: Backend) {
     work(backend, 1);
 }
 
-/// Keeps the vector units busy; the time it takes is proportional to the rounds.
+/// Keeps the vector units busy for a time proportional to `rounds`.
 pub(crate) fn work(backend: Backend, rounds: usize) {
     black_box(backend.run(Work(black_box(rounds))));
 }
 
-/// Vectors of 16-bit words are no longer than this.
+/// Upper bound of 16-bit words in a vector.
 const MOST_WORDS: usize = 64;
-/// Enough to hide the latency of a product.
+/// Enough independent chains to hide the latency of a product.
 const CHAINS: usize = 8;
 
 struct Work(usize);

@@ -3,6 +3,7 @@
 mod applications;
 mod curves;
 mod finding;
+mod keys;
 mod shared_objects;
 mod system;
 

@@ -186,8 +186,8 @@ fn what_is_wrong_is_named_with_the_line_to_change() {
         (
             "an unknown key",
             good.replace("fastkex.so\nactivate = 1", "fastkex.so\nactivate = 1\nspeed = 11"),
-            "unknown key 'speed' at ",
-            "section [fastkex_sect]",
+            "unknown key 'speed' in section [fastkex_sect]",
+            "or remove it",
         ),
         (
             "a missing section",
@@ -208,6 +208,35 @@ fn what_is_wrong_is_named_with_the_line_to_change() {
         .output()
         .unwrap();
     assert!(wrong(&missing).iter().any(|line| line.contains("/no/such/file.cnf")));
+}
+
+/// The module ignores keys that it does not know, so only `doctor` can report them.
+#[test]
+fn unknown_keys_are_reported_with_the_nearest_known_one() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let section = "activate = 1\nbatch = 16\nbacth = 32\ncode_points.sntrup671 = 0xFE00\n\
+                   more = more_section\n[more_section]\ninner = 1\n[fastkex_sect]\npool = on";
+    let config = configuration(&tool, section, ACTIVE, GROUPS);
+    let output = doctor(&tool, &config, &["--json"]);
+    let file = tool.path("openssl.cnf").display().to_string();
+    let line = |text: &str| 1 + config.lines().position(|line| line == text).unwrap();
+    let found = wrong(&output);
+    assert_eq!(found.len(), 3, "{found:#?}");
+    for (found, (text, key, nearest)) in found.iter().zip([
+        ("bacth = 32", "bacth", "batch ("),
+        ("code_points.sntrup671 = 0xFE00", "code_points.sntrup671", "code_points.sntrup761 ("),
+        // No key resembles this one.
+        ("inner = 1", "more.inner", ""),
+    ]) {
+        let expected = format!(
+            "keys: {file}:{}: unknown key '{key}' in section [fastkex_sect], which the module \
+             ignores / rename it to {nearest}",
+            line(text)
+        );
+        assert!(found.starts_with(&expected), "{found}: {expected}");
+    }
+    let text = stdout(&output);
+    assert!(text.contains("active, listed at"), "{text}");
 }
 
 /// Debian's own configuration lists nothing: the lines to add make it right.

@@ -1,4 +1,4 @@
-//! What the tests share: pools of cheap items, for what has nothing to do with arithmetic, and children of fork.
+//! Shared by the tests: pools of cheap items, for tests without arithmetic, and children of fork.
 
 #![allow(dead_code)]
 
@@ -49,7 +49,7 @@ pub(crate) fn in_child(test: impl FnOnce()) {
     assert_eq!(status_of_child(test), 0, "the child failed");
 }
 
-/// How a child ended that ran `test`.
+/// The exit status of a child that ran `test`.
 pub(crate) fn status_of_child(test: impl FnOnce()) -> i32 {
     // SAFETY: the child runs the test and leaves by `_exit`.
     let process = unsafe { libc::fork() };
@@ -57,7 +57,7 @@ pub(crate) fn status_of_child(test: impl FnOnce()) -> i32 {
     if process == 0 {
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(test));
         if let Err(panic) = &outcome {
-            // What the harness prints goes to a buffer that goes with the child.
+            // Output of the test harness goes to a buffer that ends with the child.
             let text = panic.downcast_ref::<String>().map_or("it panicked", String::as_str);
             let _ = writeln!(std::io::stderr(), "in a child: {text}");
         }

@@ -1,4 +1,4 @@
-//! Key exchange: X25519.
+//! Key exchange with X25519.
 
 use core::ffi::{c_int, c_uchar, c_void};
 use core::{ptr, slice};
@@ -8,19 +8,19 @@ use curve25519::x25519;
 use openssl_abi::functions::keyexch as function;
 use openssl_abi::{Dispatch, Param, guard};
 
-use crate::curves::key::{Key, Material};
-use crate::curves::{Scheme, X25519};
-use crate::provider::Provider;
+use crate::context::Provider;
+use crate::curves::key::{Key, KeyMaterial};
+use crate::curves::scheme::{Scheme, X25519};
 use crate::reason;
 
-/// The functions.
+/// The functions of the algorithm.
 pub(crate) struct Exchange;
 
-/// One operation in progress.
+/// A key exchange operation (`EVP_PKEY_derive`).
 struct Operation {
     provider: *const Provider,
-    key: Option<Arc<Material<X25519>>>,
-    peer: Option<Arc<Material<X25519>>>,
+    key: Option<Arc<KeyMaterial<X25519>>>,
+    peer: Option<Arc<KeyMaterial<X25519>>>,
 }
 
 impl Exchange {
@@ -61,7 +61,8 @@ impl Exchange {
 
     unsafe extern "C" fn init(operation: *mut c_void, key: *mut c_void, _: *const Param) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back an operation, to one caller at a time, and a key of ours.
+            // SAFETY: libcrypto hands back an operation, to one caller at a time, and a key of
+            // ours.
             let (operation, key) =
                 unsafe { (&mut *operation.cast::<Operation>(), Key::<X25519>::borrow(key)) };
             let Some(key) = key else { return 0 };
@@ -82,7 +83,7 @@ impl Exchange {
         })
     }
 
-    /// With a null `secret` only tells the size.
+    /// With a null `secret` only reports the size.
     unsafe extern "C" fn derive(
         operation: *mut c_void,
         secret: *mut c_uchar,
@@ -119,7 +120,7 @@ impl Exchange {
                     let secret = x25519::SecretKey::from_bytes(secret);
                     x25519::shared_secret(provider.backend, &secret, &peer)
                 });
-                let shared = match shared.and_then(|shared| shared.map_err(Into::into)) {
+                let shared = match shared.map_err(kex::Error::from) {
                     Ok(shared) => shared,
                     Err(error) => {
                         provider.core.raise(reason::INVALID_KEY, &error.to_string());

@@ -1,4 +1,4 @@
-//! Signatures: Ed25519, and its variants Ed25519ctx and Ed25519ph where they are asked for by parameters.
+//! Ed25519 signatures, and the variants Ed25519ctx and Ed25519ph if parameters ask for them.
 
 use core::ffi::{CStr, c_char, c_int, c_uchar, c_void};
 use core::{ptr, slice};
@@ -10,23 +10,25 @@ use curve25519::ed25519::{
 };
 use openssl_abi::functions::signature as function;
 use openssl_abi::{Dispatch, Param, ParamType, Params, guard, names};
-use openssl_conf::Release;
 
-use crate::curves::Ed25519;
-use crate::curves::key::{Key, Material};
-use crate::provider::Provider;
+use crate::context::Provider;
+use crate::curves::key::{Key, KeyMaterial};
+use crate::curves::scheme::Ed25519;
 use crate::reason;
+use crate::release::Release;
 
-/// The functions.
+/// The functions of the algorithm.
 pub(crate) struct Signature;
 
-/// The first release whose default provider takes Ed25519 for `EVP_PKEY_sign_init` and `EVP_PKEY_sign_message_init`.
+/// The first release whose default provider offers Ed25519 to `EVP_PKEY_sign_init` and
+/// `EVP_PKEY_sign_message_init`.
 const HASHES_ARE_SIGNED: Release = Release::new(3, 4);
 
-/// The algorithm's identifier in certificates: a sequence of its object identifier, 1.3.101.112, and no parameters.
+/// The algorithm identifier in certificates: a sequence of the object identifier 1.3.101.112,
+/// without parameters.
 const ALGORITHM_ID: [u8; 7] = [0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70];
 
-/// Variants by the names that parameters call them.
+/// The variants, named as in parameters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Variant {
     Pure,
@@ -46,26 +48,27 @@ impl Variant {
     }
 }
 
-/// How an operation began.
+/// The function that started an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Beginning {
-    /// `EVP_DigestSignInit` and its like: whole messages, and the variant may be chosen.
+enum InitKind {
+    /// `EVP_DigestSignInit` and the like: whole messages; the variant may be chosen.
     Digest,
-    /// `EVP_PKEY_sign_message_init` and its like: whole messages of the algorithm's own variant.
+    /// `EVP_PKEY_sign_message_init` and the like: whole messages, with the variant of the
+    /// algorithm.
     Message,
-    /// `EVP_PKEY_sign_init` and its like: hashes, so that only Ed25519ph makes sense.
+    /// `EVP_PKEY_sign_init` and the like: hashes, so only Ed25519ph is possible.
     Hash,
 }
 
-/// Why an operation cannot be done: the reason, and a message.
+/// Reason number and message of a failure.
 type Refusal = (u32, String);
 
-/// One operation in progress.
+/// A signature operation.
 #[derive(Clone)]
 struct Operation {
     provider: *const Provider,
-    key: Option<Arc<Material<Ed25519>>>,
-    beginning: Beginning,
+    key: Option<Arc<KeyMaterial<Ed25519>>>,
+    init_kind: InitKind,
     variant: Variant,
     context: Vec<u8>, // Public: the caller's context string.
 }
@@ -94,25 +97,25 @@ impl Operation {
             Variant::Context => Instance::with_context(&self.context),
             Variant::Prehashed => Instance::prehashed(&self.context),
         };
-        // No longer one was taken.
+        // Longer context strings were rejected when they were set.
         instance.ok_or_else(|| (reason::PARAMETER, "Ed25519ctx needs a context string".to_owned()))
     }
 
-    /// Lets `work` have the instance, and the message or its hash.
+    /// Calls `work` with the instance, and with the message or its hash.
     fn with_message<R>(
         &self,
         message: &[u8],
         work: impl FnOnce(&Instance, &[u8]) -> R,
     ) -> Result<R, Refusal> {
         let instance = self.instance()?;
-        match (self.variant, self.beginning) {
-            (Variant::Prehashed, Beginning::Hash) if message.len() != PREHASH_BYTES => Err((
+        match (self.variant, self.init_kind) {
+            (Variant::Prehashed, InitKind::Hash) if message.len() != PREHASH_BYTES => Err((
                 reason::PARAMETER,
                 format!("hash of {} bytes: expected {PREHASH_BYTES}", message.len()),
             )),
-            (Variant::Prehashed, Beginning::Hash) => Ok(work(&instance, message)),
+            (Variant::Prehashed, InitKind::Hash) => Ok(work(&instance, message)),
             (Variant::Prehashed, _) => Ok(work(&instance, &prehash(message))),
-            (_, Beginning::Hash) => Err((
+            (_, InitKind::Hash) => Err((
                 reason::PARAMETER,
                 "signs messages, not their hashes, but for the instance Ed25519ph".to_owned(),
             )),
@@ -120,12 +123,12 @@ impl Operation {
         }
     }
 
-    /// Takes parameters of an operation.
+    /// Sets the parameters of an operation.
     fn set(&mut self, params: Params<'_>) -> Result<(), Refusal> {
         let wrong = |message: &str| Err((reason::PARAMETER, message.to_owned()));
         match params.utf8(names::INSTANCE) {
             Ok(None) => {}
-            _ if self.beginning == Beginning::Message => {
+            _ if self.init_kind == InitKind::Message => {
                 return wrong("the algorithm is the instance: expected no instance parameter");
             }
             Ok(Some(name)) => match Variant::named(name) {
@@ -157,7 +160,7 @@ impl Operation {
 }
 
 impl Signature {
-    /// For releases whose default provider has [`Beginning::Message`] and [`Beginning::Hash`].
+    /// For releases whose default provider supports [`InitKind::Message`] and [`InitKind::Hash`].
     const DISPATCH: &'static [Dispatch] = &[
         function::NEWCTX.entry(Self::create),
         function::FREECTX.entry(Self::free),
@@ -179,7 +182,7 @@ impl Signature {
         Dispatch::END,
     ];
 
-    /// For those before.
+    /// For earlier releases.
     const DIGEST_DISPATCH: &'static [Dispatch] = &[
         function::NEWCTX.entry(Self::create),
         function::FREECTX.entry(Self::free),
@@ -195,8 +198,8 @@ impl Signature {
         Dispatch::END,
     ];
 
-    /// The functions that the default provider of `release` has: programs see by what `EVP_PKEY_sign_init` returns whether there are
-    /// more than `EVP_DigestSign`.
+    /// The same functions as the default provider of `release`: programs detect by the result of
+    /// `EVP_PKEY_sign_init` whether there is more than `EVP_DigestSign`.
     pub(crate) fn dispatch(release: Option<Release>) -> &'static [Dispatch] {
         match release {
             Some(release) if release < HASHES_ARE_SIGNED => Self::DIGEST_DISPATCH,
@@ -209,7 +212,7 @@ impl Signature {
             let operation = Operation {
                 provider: context.cast(),
                 key: None,
-                beginning: Beginning::Digest,
+                init_kind: InitKind::Digest,
                 variant: Variant::Pure,
                 context: Vec::<u8>::new(), // Public: as above.
             };
@@ -240,7 +243,7 @@ impl Signature {
         params: *const Param,
     ) -> c_int {
         // SAFETY: libcrypto hands back an operation and a key of ours, and parameters.
-        guard(0, || unsafe { Self::init(operation, key, params, Beginning::Message) })
+        guard(0, || unsafe { Self::init(operation, key, params, InitKind::Message) })
     }
 
     unsafe extern "C" fn hash_init(
@@ -249,7 +252,7 @@ impl Signature {
         params: *const Param,
     ) -> c_int {
         // SAFETY: as above.
-        guard(0, || unsafe { Self::init(operation, key, params, Beginning::Hash) })
+        guard(0, || unsafe { Self::init(operation, key, params, InitKind::Hash) })
     }
 
     unsafe extern "C" fn digest_init(
@@ -269,18 +272,18 @@ impl Signature {
                 return operation.refuse((reason::PARAMETER, message));
             }
             // SAFETY: libcrypto hands back an operation and a key of ours, and parameters.
-            unsafe { Self::init(operation, key, params, Beginning::Digest) }
+            unsafe { Self::init(operation, key, params, InitKind::Digest) }
         })
     }
 
     /// # Safety
-    /// `operation` is ours, and used by nobody else; `key` is ours or null, which stands for that of the operation; `params` are
-    /// parameters.
+    /// `operation` is ours, and no other thread uses it; `key` is ours or null, which means the
+    /// operation's key; `params` are parameters.
     unsafe fn init(
         operation: *mut c_void,
         key: *mut c_void,
         params: *const Param,
-        beginning: Beginning,
+        init_kind: InitKind,
     ) -> c_int {
         // SAFETY: by the caller's promise.
         let (operation, key, params) = unsafe {
@@ -288,14 +291,14 @@ impl Signature {
             (operation, Key::<Ed25519>::borrow(key), Params::new(params))
         };
         match key.map(Key::material) {
-            // Once more, with what was set before.
-            None if operation.key.is_some() && beginning == Beginning::Digest => {}
+            // Started again, with the parameters set before.
+            None if operation.key.is_some() && init_kind == InitKind::Digest => {}
             None | Some(None) => {
                 return operation.refuse((reason::MISSING_KEY, "no key was set".to_owned()));
             }
             Some(material) => {
                 operation.key = material;
-                operation.beginning = beginning;
+                operation.init_kind = init_kind;
                 operation.variant = Variant::Pure;
                 operation.context.clear();
             }
@@ -306,7 +309,7 @@ impl Signature {
         }
     }
 
-    /// With a null `signature` only tells the size.
+    /// With a null `signature` only reports the size.
     unsafe extern "C" fn sign(
         operation: *mut c_void,
         signature: *mut c_uchar,
@@ -350,7 +353,7 @@ impl Signature {
         })
     }
 
-    /// That a signature is not valid is no error in OpenSSL's queue, which callers take for one of theirs.
+    /// An invalid signature adds nothing to OpenSSL's queue: callers would take it for a failure.
     unsafe extern "C" fn verify(
         operation: *mut c_void,
         signature: *const c_uchar,
@@ -359,7 +362,8 @@ impl Signature {
         message_size: usize,
     ) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back an operation of ours, and buffers of the sizes that it says.
+            // SAFETY: libcrypto hands back an operation of ours, and buffers of the sizes that it
+            // says.
             let (operation, signature, message) = unsafe {
                 let operation = &*operation.cast::<Operation>();
                 (operation, input(signature, signature_size), input(message, message_size))
@@ -410,7 +414,8 @@ impl Signature {
 
     unsafe extern "C" fn set_params(operation: *mut c_void, params: *const Param) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back an operation of ours, to one caller at a time, and parameters.
+            // SAFETY: libcrypto hands back an operation of ours, to one caller at a time, and
+            // parameters.
             let (operation, params) =
                 unsafe { (&mut *operation.cast::<Operation>(), Params::new(params)) };
             match operation.set(params) {
@@ -421,10 +426,10 @@ impl Signature {
     }
 }
 
-/// A buffer of libcrypto's; null stands for an empty one.
+/// A buffer of libcrypto; null means an empty one.
 ///
 /// # Safety
-/// `bytes` is null, or has `size` bytes for as long as the result is used.
+/// `bytes` is null, or has `size` bytes while the result is used.
 unsafe fn input<'a>(bytes: *const c_uchar, size: usize) -> &'a [u8] {
     if bytes.is_null() {
         &[]

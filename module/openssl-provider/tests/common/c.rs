@@ -15,12 +15,13 @@ pub(crate) fn there(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// What a program printed as errors.
+/// Standard error of a program.
 pub(crate) fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Compiles `name`.c with the libcrypto under test. `None`, with a line that says so, if something is missing.
+/// Compiles `name`.c with the libcrypto under test. `None`, with a line that says so, if something
+/// is missing.
 pub(crate) fn compile(name: &str) -> Option<Program> {
     compile_with(name, &[])
 }
@@ -58,7 +59,8 @@ pub(crate) fn compile_with(name: &str, arguments: &[&str]) -> Option<Program> {
 }
 
 impl Program {
-    /// Writes a configuration of OpenSSL that activates the module, with `extra` lines in its section, and says where it is.
+    /// Writes a configuration of OpenSSL that activates the module, with `extra` lines in its
+    /// section, and says where it is.
     pub(crate) fn configure(&self, extra: &str) -> PathBuf {
         let text = super::configuration(&format!("activate = 1\n{extra}"), "");
         let path = self.folder.path().join("openssl.cnf");

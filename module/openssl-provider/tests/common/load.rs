@@ -9,7 +9,8 @@ use std::time::Duration;
 
 /// A proxy that says nothing for so long has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// A proxy that is reloaded closes connections, also those on which a request is under way to it. More in a row are a failure.
+/// A proxy that is reloaded closes connections, also those on which a request is under way to it.
+/// More in a row are a failure.
 const MAX_RETRIES: u32 = 20;
 
 #[derive(Default)]
@@ -25,7 +26,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// So many clients fetch the paths in turn, with connections that they keep.
+    /// Starts `clients` clients, which fetch the paths in turn over persistent connections.
     pub(crate) fn start(port: u16, paths: &[&str], clients: usize) -> Load {
         let shared = Arc::<Shared>::default();
         let start = |first: usize| {
@@ -36,7 +37,7 @@ impl Load {
         Load { clients: (0..clients).map(start).collect(), shared }
     }
 
-    /// How many answers there were.
+    /// The number of answers so far.
     pub(crate) fn answers(&self) -> u64 {
         self.shared.answers.load(Ordering::SeqCst)
     }
@@ -122,7 +123,8 @@ fn answer(proxy: &mut BufReader<TcpStream>, path: &str) -> io::Result<bool> {
     let (mut length, mut keep) = (0, true);
     loop {
         line.clear();
-        // From here on the answer is half there, and the request has been dealt with: never repeated.
+        // From here on the answer is half there, and the request has been dealt with: never
+        // repeated.
         let read = proxy.read_line(&mut line).map_err(io::Error::other)?;
         if read == 0 {
             return Err(ErrorKind::UnexpectedEof.into());

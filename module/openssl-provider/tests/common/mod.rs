@@ -1,4 +1,4 @@
-//! What the tests share: stock OpenSSL with the module in it.
+//! Shared by the tests: stock OpenSSL with the module loaded.
 
 #![allow(dead_code)]
 
@@ -18,7 +18,8 @@ pub(crate) fn module() -> PathBuf {
     MODULE.clone()
 }
 
-/// A configuration of OpenSSL with the module, these lines in its section, and the sections `tls`, if any, for whatever speaks TLS.
+/// A configuration of OpenSSL with the module, these lines in its section, and the sections `tls`,
+/// if any, for whatever speaks TLS.
 pub(crate) fn configuration(ours: &str, tls: &str) -> String {
     format!(
         "openssl_conf = init\n[init]\nproviders = providers\n{}\
@@ -29,8 +30,8 @@ pub(crate) fn configuration(ours: &str, tls: &str) -> String {
     )
 }
 
-/// The OpenSSL under test: that of the folder in `FASTKEX_TEST_OPENSSL`, else the system's. `None`, with a line that says
-/// so, if there is none.
+/// The OpenSSL under test: that of the folder in `FASTKEX_TEST_OPENSSL`, else the system's. `None`,
+/// with a line that says so, if there is none.
 pub(crate) fn libraries() -> Option<Libraries> {
     if let Some(folder) = std::env::var_os("FASTKEX_TEST_OPENSSL") {
         return Some(Libraries::open_directory(folder).unwrap());
@@ -52,7 +53,8 @@ pub(crate) fn context(libraries: &Libraries) -> LibraryContext {
     context
 }
 
-/// A context in which X25519 and Ed25519 are ours, whatever the machine, with further keys in our section.
+/// A context in which X25519 and Ed25519 are ours, whatever the machine, with further keys in our
+/// section.
 pub(crate) fn curves_context(libraries: &Libraries, keys: &[(&str, &str)]) -> LibraryContext {
     let context = stock_context(libraries);
     let keys = [&[("x25519", "on"), ("ed25519", "on")], keys].concat();

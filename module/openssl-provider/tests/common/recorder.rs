@@ -1,4 +1,5 @@
-//! A server that keeps what each client offers as its key share, to find one that is offered twice, and refuses to go on.
+//! A server that keeps what each client offers as its key share, to find one that is offered twice,
+//! and refuses to go on.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,25 +19,25 @@ const RECORD_HEADER_BYTES: usize = 5;
 const MESSAGE_HEADER_BYTES: usize = 4;
 const HANDSHAKE: u8 = 22;
 const MAX_RECORD_BYTES: usize = 1 << 14;
-/// Of a hello with its header; the largest share is an eighth of that.
+/// Size of a ClientHello with its header in bytes; the largest share takes an eighth of it.
 const MAX_HELLO_BYTES: usize = 1 << 14;
 const END_BYTES: usize = 32;
 
-/// What clients offered.
+/// The key shares that clients offered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
     /// Hellos with a key share.
     pub(crate) hellos: u64,
     /// Connections that ended, or were ended, without one.
     pub(crate) others: u64,
-    /// How many shares there were of each group and number of bytes.
+    /// The number of shares by group and size in bytes.
     pub(crate) shares: BTreeMap<(u16, usize), u64>,
     /// Shares that had appeared before, in whole or in part.
     pub(crate) repeated: u64,
 }
 
-/// Both ends of a share are remembered: in a hybrid they belong to different keys, and each must be new. 32 bytes of any key are
-/// as good as random.
+/// Both ends of a share are remembered: in a hybrid they belong to different keys, and each must be
+/// new. 32 bytes of any key are as good as random.
 #[derive(Default)]
 struct Record {
     report: Report,
@@ -101,7 +102,7 @@ impl Recorder {
         self.address.port()
     }
 
-    /// What was offered so far.
+    /// The shares so far.
     pub(crate) fn report(&self) -> Report {
         self.shared.record.lock().unwrap().report.clone()
     }

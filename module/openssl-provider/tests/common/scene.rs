@@ -13,8 +13,8 @@ pub(crate) struct Scene {
 const CONFIGURATION: &str = "openssl.cnf";
 
 impl Scene {
-    /// `None`, with a line that says so, without one of the programs, each with its package, or if another OpenSSL than the
-    /// system's is under test.
+    /// `None`, with a line that says so, without one of the programs, each with its package, or if
+    /// another OpenSSL than the system's is under test.
     pub(crate) fn new(programs: &[(&str, &str)]) -> Option<Scene> {
         if std::env::var_os("FASTKEX_TEST_OPENSSL").is_some() {
             artifacts::skipped("stock programs belong to the system's OpenSSL");
@@ -22,7 +22,7 @@ impl Scene {
         }
         let scene = Scene { stage: Stage::new().unwrap() };
         for (program, package) in programs {
-            // What it says to this does not matter.
+            // The output does not matter.
             if scene.stage.stock(program).arg("-v").output().is_err() {
                 artifacts::skipped(&format!("no {program} program (apt-get install {package})"));
                 return None;
@@ -32,12 +32,14 @@ impl Scene {
         Some(scene)
     }
 
-    /// Writes the configuration. With `extra` lines in our section, the module is activated by name only.
+    /// Writes the configuration. With `extra` lines in our section, the module is activated by name
+    /// only.
     pub(crate) fn configure(&self, extra: &str) {
         self.write(if extra.is_empty() { "activate = 1" } else { extra }, "");
     }
 
-    /// Writes the configuration, with these groups for whatever speaks TLS, and `extra` lines in our section.
+    /// Writes the configuration, with these groups for whatever speaks TLS, and `extra` lines in
+    /// our section.
     pub(crate) fn configure_groups(&self, groups: &str, extra: &str) {
         let section =
             format!("[tls]\nsystem_default = default_tls\n[default_tls]\nGroups = {groups}\n");

@@ -1,7 +1,8 @@
-/* Searches memory for secrets: that of the process that calls it, and core dumps.
- * A secret is known by marks, parts of it that are noted (`note`), or by what it is hashed to, as the input of an encapsulation is
- * (`note_encapsulation`). Notes are masked, and lie in memory that is not searched; so does all that the search itself works with. It
- * calls nothing that allocates memory, since that would write over what was freed. */
+/* Searches memory for secrets: that of the process that calls it, and core dumps. A secret is
+ * known by marks, parts of it that are noted (`note`), or by what it is hashed to, as the input
+ * of an encapsulation is (`note_encapsulation`). Notes are masked, and lie in memory that is not
+ * searched; so does all that the search itself works with. It calls nothing that allocates
+ * memory, since that would write over what was freed. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "check.h"
 
@@ -90,7 +91,8 @@ static struct notes {
         size_t ciphertext_size;
         unsigned char ciphertext[CIPHERTEXT_BYTES], hidden[HASH_BYTES], ephemeral[SCALAR_BYTES];
     } encapsulations[ENCAPSULATIONS];
-    /* Those of encapsulations: the ring's degree, the weight of r, the hash of the public key that they are for. */
+    /* Those of encapsulations: the ring's degree, the weight of r, the hash of the public key
+     * that they are for. */
     struct parameters {
         size_t p, small_bytes, weight;
         unsigned char key_hash[HASH_BYTES];
@@ -191,8 +193,8 @@ static unsigned digit(const unsigned char *encoded, size_t i)
     return encoded[i / 4] >> (2 * (i % 4)) & 3;
 }
 
-/* Notes a polynomial with coefficients -1, 0 and 1, as encoded in the NIST submission: from the middle of the encoding, and of the
- * coefficients as they are while they are worked with. */
+/* Notes a polynomial with coefficients -1, 0 and 1, as encoded in the NIST submission: from the
+ * middle of the encoding, and of the coefficients as they are while they are worked with. */
 static void note_polynomial(size_t kind, size_t item, enum part part, const unsigned char *encoded, size_t p)
 {
     enum { COEFFICIENTS = 64, WORD_BYTES = 2, FIRST = 4 };
@@ -235,8 +237,8 @@ static void hash(unsigned char out[HASH_BYTES], unsigned char prefix, const void
     OPENSSL_cleanse(&context, sizeof context);
 }
 
-/* Notes an encapsulation: its shared secret follows from the hash of r, and that from r. `ephemeral` is the public value of the
- * X25519 part, if there is one. */
+/* Notes an encapsulation: its shared secret follows from the hash of r, and that from r.
+ * `ephemeral` is the public value of the X25519 part, if there is one. */
 static void note_encapsulation(size_t kind, size_t item, const unsigned char *ciphertext,
                                size_t ciphertext_size, const unsigned char *secret,
                                const unsigned char *ephemeral)
@@ -338,7 +340,8 @@ static void try_marks(size_t i, size_t place)
     }
 }
 
-/* Whether shared secrets follow from what may be the hash of an r: the confirmation tells, and the session key proves it. */
+/* Whether shared secrets follow from what may be the hash of an r: the confirmation tells, and
+ * the session key proves it. */
 static void try_hash(const unsigned char *hash_of_r, enum part part, uint64_t address, size_t size)
 {
     unsigned char confirming[HASH_BYTES], session[HASH_BYTES];
@@ -356,7 +359,8 @@ static void try_hash(const unsigned char *hash_of_r, enum part part, uint64_t ad
     }
 }
 
-/* Whether 32 bytes are as random as a hash. One in some thousands of hashes is taken for something else. */
+/* Whether 32 bytes are as random as a hash. One in some thousands of hashes is taken for
+ * something else. */
 static int is_random(const unsigned char *bytes)
 {
     uint64_t seen[4] = { 0 };
@@ -424,7 +428,8 @@ static void try_r(const unsigned char *encoded, enum part part, size_t i, size_t
     OPENSSL_cleanse(hash_of_r, sizeof hash_of_r);
 }
 
-/* Tries what ends with byte `i` as the encoding of an r: four coefficients a byte, one in the last, and the weight is known. */
+/* Tries what ends with byte `i` as the encoding of an r: four coefficients a byte, one in the
+ * last, and the weight is known. */
 static void try_encoding(size_t i)
 {
     const unsigned char *bytes = now.bytes;
@@ -467,7 +472,8 @@ static void search_bytes(void)
     enum { STEP = 64 };
     scratch->small.size = scratch->bytes.size = scratch->words.size = 0;
     for (size_t i = 0; i < now.size; i++) {
-        /* No mark begins with zeros, and no r has so many coefficients in a row that are the same. */
+        /* No mark begins with zeros, and no r has so many coefficients in a row that are the
+         * same. */
         size_t step = i % PAGE == 0 && i + PAGE + 8 <= now.size && is_zero(now.bytes + i, PAGE + 8) ? PAGE
             : i % STEP == 0 && i + STEP + 8 <= now.size && is_zero(now.bytes + i, STEP + 8)         ? STEP
                                                                                                      : 0;
@@ -587,7 +593,8 @@ static int overlaps(const struct mapping *mapping, const void *memory, size_t si
     return mapping->start < start + size && start < mapping->end;
 }
 
-/* What could hold a secret: all that can be written to, or could before it was protected. Files' contents are none. */
+/* What could hold a secret: all that can be written to, or could before it was protected. Files'
+ * contents are none. */
 static int is_searched(const struct mapping *mapping)
 {
     if (strncmp(mapping->name, "[v", 2) == 0)
@@ -703,7 +710,8 @@ static void search_core(size_t search, const char *path)
     munmap((void *)core, size);
 }
 
-/* Whether X25519 scalars of encapsulations are among the random bytes that were found. This allocates memory, so it comes last. */
+/* Whether X25519 scalars of encapsulations are among the random bytes that were found. This
+ * allocates memory, so it comes last. */
 static void try_scalars(OSSL_LIB_CTX *context)
 {
     for (size_t c = 0; c < scratch->candidate_count; c++) {
@@ -732,7 +740,8 @@ static void try_scalars(OSSL_LIB_CTX *context)
                 scratch->candidate_count + scratch->candidates_left_out);
 }
 
-/* Prints a line for each kind: where it was searched for, the kind, how many items were found, of how many, and what of them where. */
+/* Prints a line for each kind: where it was searched for, the kind, how many items were found,
+ * of how many, and what of them where. */
 static void report(size_t search, const char *where)
 {
     for (size_t kind = 0; kind < notes->kind_count; kind++) {

@@ -9,7 +9,7 @@ use crate::run::PROPERTIES;
 
 /// An algorithm that the default provider has, too: what people call it, OpenSSL's name, and the key that chooses.
 const ALGORITHMS: [(&str, &str, &str); 2] =
-    [("X25519", "X25519", "x25519"), ("Ed25519", "ED25519", "ed25519")];
+    [("X25519", "X25519", settings::X25519.name), ("Ed25519", "ED25519", settings::ED25519.name)];
 
 /// Makes a key of each as programs do. Neither answer is wrong: both serve.
 pub(super) fn examine(
@@ -43,7 +43,7 @@ pub(super) fn examine(
 
 /// The instruction set that the provider takes.
 fn backend(provider: &Provider) -> Backend {
-    let configured = value(provider, "backend");
+    let configured = value(provider, settings::BACKEND.name);
     // A name that is none keeps the provider from loading.
     configured.and_then(|name| Backend::named(name).ok()).unwrap_or_else(Backend::best)
 }

@@ -10,8 +10,8 @@ use openssl_runtime::{
 };
 use warmup::ColdStart;
 
-use super::curves;
 use super::finding::Finding;
+use super::{curves, keys};
 use crate::module;
 use crate::run::{
     PROPERTIES, PROVIDER, default_groups, environment, names_ours, release, unknown_groups,
@@ -209,6 +209,7 @@ fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
         ));
         return;
     };
+    keys::examine(provider, findings);
     examine_provider(examined, provider, &interpretation, findings);
     if examined.active {
         examine_groups(examined, &interpretation, findings);

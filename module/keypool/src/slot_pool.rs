@@ -1,17 +1,18 @@
-//! Who owns a slot. Each is free, ready (filled) or owned by a thread, and two sets say which: the thread that takes a slot out of a
-//! set owns it, and puts it into one to give it away. There is no lock that a thread could hold while another waits or forks.
+//! A pool of memory slots. Each slot is free, ready (filled) or owned by a thread, which two sets
+//! record: a thread that claims a slot from a set owns it, and gives it away by releasing it into a
+//! set. There is no lock that a thread could hold while another one waits or forks.
 
 use secret::{Arena, Set, Word, erase};
 
-/// Memory in slots.
+/// Memory that is divided into slots.
 ///
 /// # Safety
 /// Slots do not overlap.
 pub(crate) unsafe trait Slots {
-    /// Lets `work` have a slot.
+    /// Calls `work` with the memory of a slot.
     ///
     /// # Safety
-    /// Nobody else has the slot.
+    /// No other thread has the slot.
     unsafe fn with<R>(&self, slot: usize, work: impl FnOnce(&mut [u8]) -> R) -> R;
 }
 
@@ -23,20 +24,21 @@ unsafe impl Slots for Arena {
     }
 }
 
-/// Slots, and who owns them.
-pub(crate) struct Shelf<W, S> {
+/// Slots and the sets that record their state.
+pub(crate) struct SlotPool<W, S> {
     ready: Set<W>,
     free: Set<W>,
     slots: S,
 }
 
-impl<W: Word, S: Slots> Shelf<W, S> {
-    /// A shelf of `count` free slots.
+impl<W: Word, S: Slots> SlotPool<W, S> {
+    /// A pool of `count` free slots.
     pub(crate) fn new(slots: S, count: usize) -> Self {
-        Shelf { ready: Set::new(count, false), free: Set::new(count, true), slots }
+        SlotPool { ready: Set::new(count, false), free: Set::new(count, true), slots }
     }
 
-    /// Lets `read` have what is in some filled slot, then erases it. `None` if no slot is filled.
+    /// Calls `read` with the contents of a filled slot, then erases it. `None` if no slot is
+    /// filled.
     pub(crate) fn take<R>(&self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let slot = self.ready.claim_one()?;
         let read_and_erase = |bytes: &mut [u8]| {
@@ -50,7 +52,8 @@ impl<W: Word, S: Slots> Shelf<W, S> {
         Some(result)
     }
 
-    /// Erases what `keep` says no to, and says how much that was. Others may find nothing while the last item is looked at.
+    /// Erases the slots for which `keep` returns false, and returns their number. While the last
+    /// item is examined, other threads may find the pool empty.
     pub(crate) fn sweep(&self, keep: impl Fn(&[u8]) -> bool) -> usize {
         let keep_or_erase = |bytes: &mut [u8]| {
             let kept = keep(bytes);
@@ -73,8 +76,9 @@ impl<W: Word, S: Slots> Shelf<W, S> {
         erased
     }
 
-    /// Lets `write` fill free slots with up to `count` items, the first being number 0, and says how many there was room for. Those of a
-    /// word are given away together: who takes meanwhile is hardly disturbed.
+    /// Fills free slots with up to `count` items, calling `write` with the number of each item from
+    /// 0, and returns for how many there was room. Slots of one word become ready together, which
+    /// hardly disturbs other threads.
     pub(crate) fn put(&self, count: usize, mut write: impl FnMut(usize, &mut [u8])) -> usize {
         let mut done = 0;
         while done < count {
@@ -92,7 +96,7 @@ impl<W: Word, S: Slots> Shelf<W, S> {
         done
     }
 
-    /// Filled slots, or how many there were a moment ago.
+    /// Number of filled slots, or a moment ago.
     pub(crate) fn stock(&self) -> usize {
         self.ready.count()
     }
@@ -122,36 +126,36 @@ mod tests {
         }
     }
 
-    fn shelf(count: usize) -> Shelf<AtomicU64, Plain> {
-        Shelf::new(Plain((0..count).map(|_| UnsafeCell::default()).collect()), count)
+    fn pool(count: usize) -> SlotPool<AtomicU64, Plain> {
+        SlotPool::new(Plain((0..count).map(|_| UnsafeCell::default()).collect()), count)
     }
 
-    fn put<W: Word, S: Slots>(shelf: &Shelf<W, S>, number: u64) -> bool {
-        put_from(shelf, number, 1) == 1
+    fn put<W: Word, S: Slots>(pool: &SlotPool<W, S>, number: u64) -> bool {
+        put_from(pool, number, 1) == 1
     }
 
-    fn put_from<W: Word, S: Slots>(shelf: &Shelf<W, S>, first: u64, count: usize) -> usize {
-        shelf.put(count, |i, bytes| bytes.copy_from_slice(&(first + i as u64).to_le_bytes()))
+    fn put_from<W: Word, S: Slots>(pool: &SlotPool<W, S>, first: u64, count: usize) -> usize {
+        pool.put(count, |i, bytes| bytes.copy_from_slice(&(first + i as u64).to_le_bytes()))
     }
 
-    fn take<W: Word, S: Slots>(shelf: &Shelf<W, S>) -> Option<u64> {
-        shelf.take(|bytes| u64::from_le_bytes(bytes.try_into().unwrap()))
+    fn take<W: Word, S: Slots>(pool: &SlotPool<W, S>) -> Option<u64> {
+        pool.take(|bytes| u64::from_le_bytes(bytes.try_into().unwrap()))
     }
 
     #[test]
     fn holds_as_many_as_it_has_slots_and_gives_the_oldest_first() {
         for count in [1, 2, 63, 64, 65, 128, 200] {
-            let shelf = shelf(count);
-            assert_eq!(take(&shelf), None);
+            let pool = pool(count);
+            assert_eq!(take(&pool), None);
             let mut next = 0;
             for round in 0..5 {
                 let first = next;
-                while let filled @ 1.. = put_from(&shelf, next, 1 + round * 30) {
+                while let filled @ 1.. = put_from(&pool, next, 1 + round * 30) {
                     next += filled as u64;
                 }
-                assert_eq!(shelf.stock(), count, "round {round}");
+                assert_eq!(pool.stock(), count, "round {round}");
                 let half = count.div_ceil(2) as u64;
-                let taken: Vec<_> = (0..half).map(|_| take(&shelf).unwrap()).collect();
+                let taken: Vec<_> = (0..half).map(|_| take(&pool).unwrap()).collect();
                 assert_eq!(taken, (next - count as u64..).take(half as usize).collect::<Vec<_>>());
                 assert!(next >= first);
             }
@@ -160,35 +164,35 @@ mod tests {
 
     #[test]
     fn slots_are_erased() {
-        let shelf = shelf(3);
+        let pool = pool(3);
         for i in 0..3 {
-            assert!(put(&shelf, u64::MAX - i));
+            assert!(put(&pool, u64::MAX - i));
         }
-        while take(&shelf).is_some() {}
-        assert!(shelf.slots.0.into_iter().all(|slot| slot.into_inner() == [0; 8]));
+        while take(&pool).is_some() {}
+        assert!(pool.slots.0.into_iter().all(|slot| slot.into_inner() == [0; 8]));
     }
 
     #[test]
     fn a_sweep_leaves_what_is_to_be_kept() {
-        let shelf = shelf(100);
-        assert!((0..90).all(|number| put(&shelf, number)));
-        assert_eq!(shelf.sweep(|bytes| bytes[0] % 3 == 0), 60);
-        let mut left: Vec<_> = std::iter::from_fn(|| take(&shelf)).collect();
+        let pool = pool(100);
+        assert!((0..90).all(|number| put(&pool, number)));
+        assert_eq!(pool.sweep(|bytes| bytes[0] % 3 == 0), 60);
+        let mut left: Vec<_> = std::iter::from_fn(|| take(&pool)).collect();
         left.sort_unstable();
         assert_eq!(left, (0..90).step_by(3).collect::<Vec<_>>());
-        assert_eq!((0..200).filter(|&number| put(&shelf, number)).count(), 100);
+        assert_eq!((0..200).filter(|&number| put(&pool, number)).count(), 100);
     }
 
     #[test]
     fn threads_take_each_item_once() {
         const ITEMS: u64 = 100_000;
-        let shelf = &shelf(130);
+        let pool = &pool(130);
         let all = &Mutex::new(BTreeSet::new());
         std::thread::scope(|scope| {
             for filler in 0..2 {
                 scope.spawn(move || {
                     for number in (0..ITEMS).filter(|number| number % 2 == filler) {
-                        while !put(shelf, number) {
+                        while !put(pool, number) {
                             std::thread::yield_now();
                         }
                     }
@@ -197,7 +201,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(move || {
                     while all.lock().unwrap().len() < ITEMS as usize {
-                        let taken: Vec<_> = std::iter::from_fn(|| take(shelf)).take(100).collect();
+                        let taken: Vec<_> = std::iter::from_fn(|| take(pool)).take(100).collect();
                         let mut all = all.lock().unwrap();
                         for number in taken {
                             assert!(all.insert(number), "{number} was taken twice");
@@ -208,7 +212,7 @@ mod tests {
         });
     }
 
-    /// Interleavings of threads, and every value that the memory model lets one see.
+    /// All interleavings of threads, with every value that the memory model allows.
     mod model {
         use loom::cell::UnsafeCell;
         use loom::sync::Arc;
@@ -216,10 +220,10 @@ mod tests {
 
         use loom::sync::atomic::Ordering;
 
-        use super::super::{Shelf, Slots, Word};
+        use super::super::{SlotPool, Slots, Word};
         use super::{Slot, put, put_from, take};
 
-        /// A word that the model checker watches.
+        /// A word of the model checker.
         struct Modelled(AtomicU64);
 
         impl Word for Modelled {
@@ -244,7 +248,7 @@ mod tests {
             }
         }
 
-        /// Cells that notice two threads in one of them.
+        /// Cells that detect two threads in one of them.
         struct Watched(Vec<UnsafeCell<Slot>>);
 
         // SAFETY: each is a cell of its own.
@@ -260,12 +264,13 @@ mod tests {
         // SAFETY: as above.
         unsafe impl Send for Watched {}
 
-        fn shelf(count: usize) -> Arc<Shelf<Modelled, Watched>> {
+        fn pool(count: usize) -> Arc<SlotPool<Modelled, Watched>> {
             let slots = (0..count).map(|_| UnsafeCell::new([0; 8])).collect();
-            Arc::new(Shelf::new(Watched(slots), count))
+            Arc::new(SlotPool::new(Watched(slots), count))
         }
 
-        /// Threads are interrupted so often at most: enough for every race that is known of in such code, and seconds instead of hours.
+        /// Number of preemptions per run: enough for every known kind of race in such code, and
+        /// seconds instead of hours.
         const INTERRUPTIONS: usize = 3;
 
         fn check(of: impl Fn() + Send + Sync + 'static) {
@@ -277,18 +282,18 @@ mod tests {
         #[test]
         fn two_takers_and_a_filler() {
             check(|| {
-                let shelf = shelf(2);
-                assert!(put(&shelf, 1));
+                let pool = pool(2);
+                assert!(put(&pool, 1));
                 let takers: Vec<_> = (0..2)
                     .map(|_| {
-                        let shelf = shelf.clone();
-                        loom::thread::spawn(move || take(&shelf))
+                        let pool = pool.clone();
+                        loom::thread::spawn(move || take(&pool))
                     })
                     .collect();
-                let second = put(&shelf, 2);
+                let second = put(&pool, 2);
                 let mut taken: Vec<_> =
                     takers.into_iter().filter_map(|taker| taker.join().unwrap()).collect();
-                taken.extend(core::iter::from_fn(|| take(&shelf)));
+                taken.extend(core::iter::from_fn(|| take(&pool)));
                 taken.sort_unstable();
                 assert!(second);
                 assert_eq!(taken, [1, 2]);
@@ -298,15 +303,15 @@ mod tests {
         #[test]
         fn a_taker_and_a_filler_of_several() {
             check(|| {
-                let shelf = shelf(3);
-                assert_eq!(put_from(&shelf, 1, 2), 2);
+                let pool = pool(3);
+                assert_eq!(put_from(&pool, 1, 2), 2);
                 let taker = {
-                    let shelf = shelf.clone();
-                    loom::thread::spawn(move || [take(&shelf), take(&shelf)])
+                    let pool = pool.clone();
+                    loom::thread::spawn(move || [take(&pool), take(&pool)])
                 };
-                let filled = put_from(&shelf, 3, 3) as u64;
+                let filled = put_from(&pool, 3, 3) as u64;
                 let mut taken: Vec<_> = taker.join().unwrap().into_iter().flatten().collect();
-                taken.extend(core::iter::from_fn(|| take(&shelf)));
+                taken.extend(core::iter::from_fn(|| take(&pool)));
                 taken.sort_unstable();
                 assert!(filled >= 1);
                 assert_eq!(taken, (1..3 + filled).collect::<Vec<_>>());
@@ -316,17 +321,17 @@ mod tests {
         #[test]
         fn two_fillers_and_a_taker_share_a_slot() {
             check(|| {
-                let shelf = shelf(1);
+                let pool = pool(1);
                 let fillers: Vec<_> = (1..3)
                     .map(|number| {
-                        let shelf = shelf.clone();
-                        loom::thread::spawn(move || put(&shelf, number).then_some(number))
+                        let pool = pool.clone();
+                        loom::thread::spawn(move || put(&pool, number).then_some(number))
                     })
                     .collect();
-                let mut taken: Vec<_> = take(&shelf).into_iter().collect();
+                let mut taken: Vec<_> = take(&pool).into_iter().collect();
                 let mut filled: Vec<_> =
                     fillers.into_iter().filter_map(|filler| filler.join().unwrap()).collect();
-                taken.extend(core::iter::from_fn(|| take(&shelf)));
+                taken.extend(core::iter::from_fn(|| take(&pool)));
                 taken.sort_unstable();
                 filled.sort_unstable();
                 assert_eq!(taken, filled);

@@ -1,0 +1,34 @@
+//! The provider context: the state of one load of the module.
+
+use core::ffi::c_void;
+
+use kex::Backend;
+use openssl_abi::Core;
+use warmup::WarmUp;
+
+use crate::pools::GroupPools;
+use crate::table::Tables;
+
+/// The provider context: one load of the module into one library context.
+pub(crate) struct Provider {
+    pub(crate) core: Core,
+    pub(crate) backend: Backend,
+    /// In the order of [`kex::TLS_GROUPS`].
+    pub(crate) code_points: Vec<u16>,
+    pub(crate) pools: GroupPools,
+    pub(crate) warm_up: WarmUp,
+    pub(crate) tables: Tables,
+    /// Whether the provider announces the TLS group x25519, which old releases require.
+    pub(crate) announces_x25519: bool,
+}
+
+impl Provider {
+    /// The provider behind the context that OpenSSL passes.
+    ///
+    /// # Safety
+    /// `context` was returned by `OSSL_provider_init`, and teardown has not been called.
+    pub(crate) unsafe fn from_context<'a>(context: *const c_void) -> &'a Provider {
+        // SAFETY: by the caller's promise; the provider is never changed after it was made.
+        unsafe { &*context.cast::<Provider>() }
+    }
+}

@@ -1,0 +1,145 @@
+//! The table of keys that the module's section of `openssl.cnf` may have: their names and meaning.
+//!
+//! The provider asks libcrypto for the values of these keys. libcrypto does not list the keys of a
+//! section, so the provider cannot see others; `fastkex doctor` reads the file and reports them.
+
+#![forbid(unsafe_code)]
+
+use kex::TLS_GROUPS;
+
+/// A key of the module's section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The name, as written in the file.
+    pub name: &'static str,
+    /// The effect of its value, in a few words.
+    pub meaning: &'static str,
+}
+
+/// Instruction set.
+pub const BACKEND: Key =
+    Key { name: "backend", meaning: "instruction set, instead of the best one" };
+/// Pools of keys and encapsulations.
+pub const POOL: Key =
+    Key { name: "pool", meaning: "whether key shares and encapsulations are made ahead of time" };
+/// Batch size of the pools.
+pub const BATCH: Key = Key { name: "batch", meaning: "how many are made at once" };
+/// Thread that refills the pools.
+pub const REFILL: Key = Key { name: "refill", meaning: "which thread makes them" };
+/// Maximum age of pool items.
+pub const MAX_AGE: Key =
+    Key { name: "max_age", meaning: "seconds after which unused ones are erased" };
+/// Shared statistics.
+pub const STATISTICS: Key =
+    Key { name: "statistics", meaning: "whether fastkex stats may read the process's counts" };
+/// Warm-up thread.
+pub const WARM_UP: Key = Key {
+    name: "warmup",
+    meaning: "whether a thread keeps the vector units awake under medium load",
+};
+/// Load at which the warm-up thread runs.
+pub const WARM_UP_LOAD: Key =
+    Key { name: "warmup_load", meaning: "medium load, in handshakes a second of one process" };
+/// X25519 as an algorithm of its own.
+pub const X25519: Key = Key { name: "x25519", meaning: "whether the module offers X25519" };
+/// Ed25519.
+pub const ED25519: Key = Key { name: "ed25519", meaning: "whether the module offers Ed25519" };
+
+/// The keys with a fixed name. There is one more for each group: [`code_point_key`].
+pub const KEYS: [Key; 10] =
+    [BACKEND, POOL, BATCH, REFILL, MAX_AGE, STATISTICS, WARM_UP, WARM_UP_LOAD, X25519, ED25519];
+
+/// Prefix of the keys that set code points; the name of a TLS group follows.
+pub const CODE_POINTS: &str = "code_points.";
+/// The effect of such a key.
+const CODE_POINT_MEANING: &str = "another code point for that TLS group";
+
+/// The key that sets the code point of the group of that name.
+pub fn code_point_key(group: &str) -> String {
+    format!("{CODE_POINTS}{group}")
+}
+
+/// Whether the provider reads the key of that name. Names are case-sensitive, as in libcrypto.
+pub fn is_known(name: &str) -> bool {
+    all().any(|(known, _)| known == name)
+}
+
+/// The name and meaning of the known key most similar to `name`: the one that the fewest edits of
+/// characters lead to, upper and lower case being the same.
+pub fn nearest(name: &str) -> (String, &'static str) {
+    let name = name.to_lowercase();
+    let nearest = all().min_by_key(|(known, _)| edit_distance(&name, &known.to_lowercase()));
+    nearest.unwrap_or_default()
+}
+
+/// Name and meaning of every known key.
+fn all() -> impl Iterator<Item = (String, &'static str)> {
+    let fixed = KEYS.iter().map(|key| (key.name.to_owned(), key.meaning));
+    let groups = TLS_GROUPS.iter().map(|group| (code_point_key(group.name), CODE_POINT_MEANING));
+    fixed.chain(groups)
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one text to the other
+/// (optimal string alignment).
+fn edit_distance(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    // Row i, column j: the distance between the first i characters and the first j.
+    let mut distances = vec![vec![0; to.len() + 1]; from.len() + 1];
+    for i in 0..=from.len() {
+        for j in 0..=to.len() {
+            if i == 0 || j == 0 {
+                distances[i][j] = i + j;
+                continue;
+            }
+            let replaced = distances[i - 1][j - 1] + usize::from(from[i - 1] != to[j - 1]);
+            let mut distance = replaced.min(distances[i - 1][j] + 1).min(distances[i][j - 1] + 1);
+            if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
+                distance = distance.min(distances[i - 2][j - 2] + 1);
+            }
+            distances[i][j] = distance;
+        }
+    }
+    distances[from.len()][to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_known_by_their_whole_name() {
+        assert!(is_known("backend") && is_known("code_points.sntrup761"));
+        for key in ["backends", "Backend", "code_points", "code_points.", "code_points.x25519", ""]
+        {
+            assert!(!is_known(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_key_is_the_one_that_was_meant() {
+        for (wrong, meant) in [
+            ("bacth", "batch"),
+            ("Backend", "backend"),
+            ("maxage", "max_age"),
+            ("warmup-load", "warmup_load"),
+            ("code_points.sntrup671", "code_points.sntrup761"),
+            ("code_point.X25519SNTRUP761", "code_points.X25519SNTRUP761"),
+        ] {
+            assert_eq!(nearest(wrong).0, meant, "{wrong}");
+        }
+        assert_eq!(nearest("bacth").1, BATCH.meaning);
+    }
+
+    #[test]
+    fn distances_count_single_edits() {
+        for (from, to, distance) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("kitten", "sitting", 3),
+            ("abc", "acb", 1),
+        ] {
+            assert_eq!(edit_distance(from, to), distance, "{from} {to}");
+        }
+    }
+}
