@@ -19,7 +19,7 @@ pub struct Recorded {
 }
 
 const EXPECTED: &str =
-    "not what --json of 'fastkex time', 'fastkex scene' or 'fastkex plot batches' writes";
+    "not what --json of 'fastkex time', 'fastkex-lab scene' or 'fastkex-lab plot batches' writes";
 
 impl Recorded {
     /// Reads files, of which each holds a run, measurements of batches, or an array of such.

@@ -7,6 +7,7 @@
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -64,10 +65,14 @@ pub fn text(text: impl Display) -> Result<(), Failure> {
     write!(io::stdout(), "{text}").map_err(Failure::of_output)
 }
 
-/// Says something on standard error, in a line. Where that cannot be written, there is nobody to
-/// tell.
+/// The command's name, which [`main()`] knows.
+static NAME: OnceLock<String> = OnceLock::new();
+
+/// Prints a line to standard error, after the command's name. An error in doing so is ignored, as
+/// it could not be printed either.
 pub fn note(text: impl Display) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let name = NAME.get().map_or("fastkex", String::as_str);
+    let _ = writeln!(io::stderr(), "{name}: {text}");
 }
 
 /// Runs the command called `name` with the arguments of this process. Help goes to standard output;
@@ -75,6 +80,7 @@ pub fn note(text: impl Display) {
 /// output takes not all of what is printed, that is wrong, too, and the exit status 2; a pipe that
 /// was closed gets no line, as with other programs.
 pub fn main<C: Parser>(name: &str, run: impl FnOnce(C) -> Outcome) -> ExitCode {
+    let _ = NAME.set(name.to_owned());
     let outcome = match C::try_parse() {
         Ok(arguments) => run(arguments),
         Err(error) => match error.kind() {
@@ -89,7 +95,7 @@ pub fn main<C: Parser>(name: &str, run: impl FnOnce(C) -> Outcome) -> ExitCode {
         Ok(false) => ExitCode::from(1),
         Err(failure) => {
             if !failure.is_quiet {
-                note(format_args!("{name}: {failure}"));
+                note(failure);
             }
             ExitCode::from(2)
         }

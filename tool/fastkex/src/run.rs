@@ -201,7 +201,7 @@ pub(crate) fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
 fn warn_of_setuid(program: &Path) {
     if changes_user(program) {
         cli::note(format_args!(
-            "fastkex: warning: {} changes its user (setuid), so OpenSSL in it ignores OPENSSL_CONF",
+            "warning: {} changes its user (setuid), so OpenSSL in it ignores OPENSSL_CONF",
             program.display()
         ));
     }

@@ -422,35 +422,6 @@ fn an_interrupt_leaves_what_was_measured() {
     assert!(text.contains("INCOMPLETE") && text.contains("| X25519 "), "{text}");
 }
 
-#[test]
-fn the_tools_own_time_is_told() {
-    let Some(setting) = Setting::new() else { return };
-    let server = setting.plain("X25519");
-    let arguments = ["--groups", "X25519", "--self-check", "--connections", "50"];
-    let output = setting.time("tls", &server, &arguments);
-    let text = stdout(&output);
-    let numbers: Vec<f64> = text
-        .split([' ', ',', ':', '('])
-        .filter(|word| word.contains('.'))
-        .map(|word| word.parse().unwrap())
-        .collect();
-    let [all, libssl, kernel, own, percent] = numbers[..] else { panic!("{text}") };
-    assert!((all - libssl - kernel - own).abs() < 0.3, "{text}");
-    assert!(libssl > 0.0 && kernel > 0.0 && own > 0.0, "{text}");
-    assert!((100.0 * own / all - percent).abs() < 0.1, "{text}");
-    assert_eq!(output.status.code(), Some(i32::from(percent >= 3.0)));
-}
-
-#[test]
-fn the_tool_has_a_server_of_its_own_for_that() {
-    let Some(setting) = Setting::new() else { return };
-    let arguments = ["time", "tls", "--self-check", "--connections", "20", "--warm-up", "2"];
-    let output = setting.tool.output(&arguments);
-    let text = stdout(&output);
-    assert!(text.contains(" \u{b5}s a connection, of which libssl"), "{text}{}", stderr(&output));
-    assert_eq!(text.lines().count(), 1, "{text}");
-}
-
 /// OpenSSL 1.1.1 with the ENGINE and these control commands.
 struct Legacy {
     folder: String,

@@ -29,7 +29,7 @@ pub enum Trust {
 
 /// Who offers which groups.
 #[derive(Clone)]
-pub struct Contestant {
+pub struct Candidate {
     /// As it was given.
     pub label: String,
     pub(crate) settings: SslContext,
@@ -89,12 +89,12 @@ impl Client {
     ///
     /// # Errors
     /// OpenSSL does not know a group or signature algorithm, or there is no certificate to trust.
-    pub fn contestant(
+    pub fn candidate(
         &self,
         label: &str,
         trust: &Trust,
         signature_algorithms: Option<&str>,
-    ) -> Result<Contestant, Failure> {
+    ) -> Result<Candidate, Failure> {
         let (groups, is_faster) = taken_apart(label)?;
         let context = match &self.faster {
             Some(faster) if is_faster => faster,
@@ -129,11 +129,11 @@ impl Client {
             Trust::Anything => Ok(client.without_verification()),
         };
         let settings = client.map_err(Failure::about("certificates to trust"))?.build();
-        Ok(Contestant { label: label.into(), settings })
+        Ok(Candidate { label: label.into(), settings })
     }
 }
 
-/// What a contestant called `label` offers, and whether X25519 and Ed25519 are fastkex's.
+/// What a candidate called `label` offers, and whether X25519 and Ed25519 are fastkex's.
 ///
 /// # Errors
 /// There is something else than `fastkex` or `default` after an `@`.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cli::Failure;
 use openssl_runtime::{Error, PeerKey, Summary, TlsStream, TlsVersion};
 
-use crate::client::Contestant;
+use crate::client::Candidate;
 use crate::errand::{Errand, Fault};
 use crate::results::{MessageBytes, Series, Traffic};
 use crate::target::{Target, in_words};
@@ -15,7 +15,7 @@ use crate::wire::Wire;
 /// Who goes where, and what for.
 pub struct Trip<E> {
     /// Who.
-    pub contestant: Contestant,
+    pub candidate: Candidate,
     /// Where.
     pub target: Target,
     /// The name that the server's certificate is to be for, and that it is asked for (SNI).
@@ -80,7 +80,7 @@ impl<E: Errand> Trip<E> {
         let group = summary.group.as_ref();
         let id = group.map_or(0, |group| group.id);
         Ok(Series {
-            label: self.contestant.label.clone(),
+            label: self.candidate.label.clone(),
             requests: self.requests,
             group: name_of(id, group.and_then(|group| group.name.as_deref())),
             group_id: id,
@@ -103,7 +103,7 @@ impl<E: Errand> Trip<E> {
     fn shake_hands(&self) -> Result<TlsStream<Wire>, Failure> {
         let wire = Wire::connect(self.target.address(), self.patience)
             .map_err(|error| self.failure("connecting", error.into()))?;
-        TlsStream::new(&self.contestant.settings, wire, Some(&self.server_name))
+        TlsStream::new(&self.candidate.settings, wire, Some(&self.server_name))
             .map_err(|error| self.failure("handshake", error))
     }
 
@@ -151,7 +151,7 @@ impl<E: Errand> Trip<E> {
         if ended {
             return "the server closed the connection without a word of TLS".into();
         }
-        format!("{summary} (offered: {})", self.contestant.label)
+        format!("{summary} (offered: {})", self.candidate.label)
     }
 }
 

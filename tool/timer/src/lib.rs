@@ -21,7 +21,7 @@ mod runner;
 mod target;
 mod wire;
 
-pub use client::{Client, Contestant, Trust, libraries, taken_apart};
+pub use client::{Candidate, Client, Trust, libraries, taken_apart};
 pub use connection::Trip;
 pub use dns::DnsQuery;
 pub use errand::{Data, Errand, Fault, Handshake};

@@ -21,7 +21,7 @@ pub struct Search {
 
 /// What was found.
 pub struct Found {
-    /// Of each contestant.
+    /// Of each candidate.
     pub peaks: Vec<Peak>,
     /// Whether all were searched to the end.
     pub complete: bool,
@@ -34,7 +34,7 @@ const GROWTH: f64 = 1.03;
 /// Numbers of clients without growth after which there is none to be had.
 const PATIENCE: usize = 2;
 
-/// Doubles the clients until the rate has not grown twice, or there are as many as allowed; the contestants take turns.
+/// Doubles the clients until the rate has not grown twice, or there are as many as allowed; the candidates take turns.
 ///
 /// # Errors
 /// The first connection of one of them fails.

@@ -3,10 +3,10 @@
 use measure::Machine;
 use serde::{Deserialize, Serialize};
 
-/// At the end of the name of a contestant that takes X25519 and Ed25519 from fastkex.
+/// At the end of the name of a candidate that takes X25519 and Ed25519 from fastkex.
 pub const FASTER: &str = "@fastkex";
 
-/// One run: several contestants that took turns with one server.
+/// One run: several candidates that took turns with one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// What was timed.
@@ -25,9 +25,9 @@ pub struct Run {
     pub plan: Plan,
     /// Whether everything that was asked for was measured.
     pub complete: bool,
-    /// How each contestant fared, in the order they were asked for.
+    /// How each candidate fared, in the order they were asked for.
     pub series: Vec<Series>,
-    /// The server's peak for each contestant, if that was asked for.
+    /// The server's peak for each candidate, if that was asked for.
     pub peaks: Vec<Peak>,
 }
 
@@ -61,7 +61,7 @@ pub struct Scene {
 /// Sizes of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Samples of each contestant; they take turns by sample.
+    /// Samples of each candidate; they take turns by sample.
     pub samples: usize,
     /// Connections in a sample.
     pub connections: usize,
@@ -71,7 +71,7 @@ pub struct Plan {
     pub concurrency: usize,
 }
 
-/// What was measured of one contestant.
+/// What was measured of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Its name in reports: the groups it offered, as they were given.
@@ -95,7 +95,7 @@ pub struct Series {
     pub first_failure: Option<String>,
 }
 
-/// A turn of a contestant.
+/// A turn of a candidate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Connections that succeeded; all else is of these, but for the time that failures took.

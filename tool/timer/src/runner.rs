@@ -168,11 +168,11 @@ impl<E: Errand> Shared<'_, E> {
             }
             unreported += 1;
             if unreported == REPORT {
-                (self.watch.progress)(unreported, &self.trip.contestant.label);
+                (self.watch.progress)(unreported, &self.trip.candidate.label);
                 unreported = 0;
             }
         }
-        (self.watch.progress)(unreported, &self.trip.contestant.label);
+        (self.watch.progress)(unreported, &self.trip.candidate.label);
     }
 
     /// Whether another connection is to be made; by the one who asks.
