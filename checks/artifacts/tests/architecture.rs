@@ -11,7 +11,7 @@ use serde_json::Value;
 const FOLDERS: [&str; 6] = ["base", "crypto", "module", "tool", "checks", "lab"];
 
 /// Crates above that tests in any folder may use: they load a module into stock libraries, and run stock programs.
-const HARNESSES: [&str; 3] = ["openssl-runtime", "scenery", "stage"];
+const HARNESSES: [&str; 2] = ["openssl-runtime", "testbed"];
 
 /// Dependencies that are against the rule and are about to go.
 // The provider still reads its sections by the command's parser of configuration files.

@@ -1,7 +1,7 @@
 //! Certificates for servers on loopback.
 
 use cli::Failure;
-use stage::Stage;
+use testbed::Stage;
 
 use crate::programs::Programs;
 

@@ -55,7 +55,7 @@ enum Command {
     Plot(plot::Plot),
     Report(report::Report),
     Ceiling(ceiling::Ceiling),
-    #[command(hide = true, name = scenery::minimal::ROLE)]
+    #[command(hide = true, name = testbed::minimal::ROLE)]
     MinimalServer(MinimalServer),
     CeilingClient(ceiling::CeilingClient),
 }
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
         Command::Plot(plot) => plot.run(),
         Command::Report(report) => report.run(),
         Command::Ceiling(ceiling) => ceiling.run(),
-        Command::MinimalServer(server) => scenery::minimal::serve(&server.plan),
+        Command::MinimalServer(server) => testbed::minimal::serve(&server.plan),
         Command::CeilingClient(client) => client.run(),
     })
 }

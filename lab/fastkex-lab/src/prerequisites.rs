@@ -37,7 +37,7 @@ fn missing<'a>(
     programs.chain(files).map(|(_, package)| *package).collect()
 }
 
-/// Whether a program is where [`stage::Stage::prepare`] has it looked for.
+/// Whether a program is where [`testbed::Stage::prepare`] has it looked for.
 fn in_path(program: &str) -> bool {
     let mut path = env::var_os("PATH").unwrap_or_default();
     path.push(":/usr/sbin:/sbin");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use cli::Failure;
-use stage::Stage;
+use testbed::Stage;
 
 /// What is started, and by what.
 pub(crate) struct Programs {

@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use measure::Machine;
 use openssl_runtime::{KeyType, Libraries};
-use scenery::{DNS_NAME, Listening, Offer, SERVER_NAME, Set, Started};
 use shaper::Shaper;
-use stage::processor;
+use testbed::processor;
+use testbed::{DNS_NAME, Listening, Offer, SERVER_NAME, Set, Started};
 use timer::results::{self, What};
 use timer::{
     Client, DnsQuery, Errand, Handshake, HttpRequests, Page, Search, Target, Trip, Trust,
@@ -136,7 +136,7 @@ const USUAL: [&str; 7] = [
 
 impl Scene {
     pub(crate) fn run(&self) -> Outcome {
-        let interrupt = Interrupt::by(stage::interrupts()?);
+        let interrupt = Interrupt::by(testbed::interrupts()?);
         let outcome = match &self.kind {
             Kind::Handshake(scene) => scene.run(&interrupt),
             Kind::Dot(scene) => scene.run(&interrupt),
@@ -159,12 +159,12 @@ impl HandshakeScene {
             }
             let (set, key) = (&setting.set, self.certificate);
             let (name, started) = match kind {
-                ServerKind::Stunnel => ("stunnel", scenery::stunnel(set, key, &setting.offers)),
-                ServerKind::Nginx => ("nginx", scenery::nginx(set, key, &setting.offers)),
+                ServerKind::Stunnel => ("stunnel", testbed::stunnel(set, key, &setting.offers)),
+                ServerKind::Nginx => ("nginx", testbed::nginx(set, key, &setting.offers)),
                 ServerKind::Minimal => {
                     let openssl = setting.openssl_folder();
                     let started =
-                        scenery::minimal::start(set, key, &setting.offers, openssl.as_deref());
+                        testbed::minimal::start(set, key, &setting.offers, openssl.as_deref());
                     ("minimal", started)
                 }
             };
@@ -182,7 +182,7 @@ impl HandshakeScene {
 impl DotScene {
     fn run(&self, interrupt: &Interrupt) -> Outcome {
         let setting = Setting::new(&self.setting, self.certificate, interrupt)?;
-        let started = scenery::unbound(&setting.set, self.certificate, &setting.offers);
+        let started = testbed::unbound(&setting.set, self.certificate, &setting.offers);
         let Some(servers) = present(started?) else { return Ok(false) };
         let stand = Stand::new(&setting, servers)?;
         let trips = stand.trips(|_| Ok(vec![(None, DnsQuery::new(DNS_NAME, "A")?)]))?;
@@ -201,9 +201,9 @@ impl HttpScene {
     fn run(&self, interrupt: &Interrupt) -> Outcome {
         let setting = Setting::new(&self.setting, self.certificate, interrupt)?;
         let path = setting.set.page(self.page)?;
-        let started = scenery::nginx(&setting.set, self.certificate, &setting.offers);
+        let started = testbed::nginx(&setting.set, self.certificate, &setting.offers);
         let Some(servers) = present(started?) else { return Ok(false) };
-        let Some(servers) = present(scenery::haproxy_before(&setting.set, &servers)?) else {
+        let Some(servers) = present(testbed::haproxy_before(&setting.set, &servers)?) else {
             return Ok(false);
         };
         let stand = Stand::new(&setting, servers)?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use fastkex::time::{ClientArguments, Sizes};
 use openssl_runtime::{KeyType, Libraries, LibraryContext};
-use scenery::{SERVER_NAME, Set, Started};
+use testbed::{SERVER_NAME, Set, Started};
 use timer::results::Plan;
 use timer::{Client, Errand, Handshake, Target, Trip, Trust, libraries, own_time};
 
@@ -99,13 +99,13 @@ fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan) -> Outcom
         }
     };
     let offer = offer(&label)?;
-    let mut set = Set::new(libraries, &module, &tool)?.on(stage::processor::last());
+    let mut set = Set::new(libraries, &module, &tool)?.on(testbed::processor::last());
     let modules: Vec<PathBuf> = [module].into_iter().chain(null).collect();
     for further in &modules[1..] {
         set = set.with_module(further)?;
     }
     let Started::Listening(servers) =
-        scenery::minimal::start(&set, KeyType::Ed25519, &[offer], None)?
+        testbed::minimal::start(&set, KeyType::Ed25519, &[offer], None)?
     else {
         return Err(Failure::new("the minimal server is absent"));
     };

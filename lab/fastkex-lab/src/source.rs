@@ -7,7 +7,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use cli::Failure;
-use stage::Stage;
+use testbed::Stage;
 
 /// An archive that is fetched when it is needed.
 pub(crate) struct Source {

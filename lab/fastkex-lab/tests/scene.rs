@@ -137,9 +137,9 @@ fn an_interrupt_leaves_nothing_but_what_was_measured() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Until nginx's worker is at it.
     let busy = || {
-        let servers = stage::children(child.id());
-        let workers = servers.iter().flat_map(|&server| stage::children(server));
-        workers.filter_map(stage::processor::seconds_of).sum::<f64>()
+        let servers = testbed::children(child.id());
+        let workers = servers.iter().flat_map(|&server| testbed::children(server));
+        workers.filter_map(testbed::processor::seconds_of).sum::<f64>()
     };
     let start = Instant::now();
     while busy() < 0.1 && start.elapsed() < Duration::from_secs(30) {

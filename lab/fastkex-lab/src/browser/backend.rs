@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cli::Failure;
-use stage::Stage;
+use testbed::Stage;
 
 use crate::source::Source;
 

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use cli::{Failure, Outcome};
-use stage::Stage;
+use testbed::Stage;
 
 use screen::{Screen, SocketFolder};
 use session::Session;

@@ -7,7 +7,7 @@ use clap::Args;
 use maud::{DOCTYPE, PreEscaped, html};
 
 use cli::{Failure, Outcome};
-use stage::wait_for;
+use testbed::wait_for;
 
 use super::SHOWN;
 use crate::demo::heard::in_stunnel_log;

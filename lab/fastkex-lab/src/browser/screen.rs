@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use cli::Failure;
-use stage::{Server, Stage, wait_for};
+use testbed::{Server, Stage, wait_for};
 
 use super::picture::Picture;
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use cli::Failure;
 use serde_json::Value;
-use stage::{Server, Stage, wait_for};
+use testbed::{Server, Stage, wait_for};
 
 use super::screen::{HEIGHT, Screen, WIDTH};
 use super::webdriver::Browser;
@@ -50,7 +50,7 @@ impl<'a> Session<'a> {
     ) -> Result<Self, Failure> {
         let bus = start_bus(stage)?;
         stage.write(CONFIGURATION, include_str!("../../../demo/browser-openssl.cnf"))?;
-        let [port] = stage::free_ports()?;
+        let [port] = testbed::free_ports()?;
         let mut groups: Vec<_> = SHOWN.iter().map(|shown| shown.group).collect();
         groups.push("X25519");
         let mut command = programs.run(stage, Some(&groups.join(":")), "WebKitWebDriver");
@@ -204,10 +204,10 @@ fn why_it_ended(log: &str) -> String {
 
 /// The processes below one.
 fn descendants(process: u32) -> Vec<u32> {
-    let mut found = stage::children(process);
+    let mut found = testbed::children(process);
     let mut next = 0;
     while next < found.len() {
-        found.extend(stage::children(found[next]));
+        found.extend(testbed::children(found[next]));
         next += 1;
     }
     found

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use cli::Failure;
-use stage::{Server, Stage, wait_for};
+use testbed::{Server, Stage, wait_for};
 
 use super::{SHOWN, page};
 use crate::certificates::{self, AUTHORITY};
@@ -37,9 +37,9 @@ impl Site {
         let stunnel_version = version(stage, programs, "stunnel", "-version", "stunnel ")?;
         let apache_version = version(stage, programs, "apache2", "-v", "Apache/")?;
         certificates::make(stage, programs)?;
-        let page = stage::free_ports()?;
+        let page = testbed::free_ports()?;
         let ports: Ports = loop {
-            let ports: Ports = stage::free_ports()?;
+            let ports: Ports = testbed::free_ports()?;
             if !ports.contains(&page[0]) {
                 break ports;
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use cli::Failure;
-use stage::Stage;
+use testbed::Stage;
 
 /// The key of an element's reference (WebDriver, section 11).
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";

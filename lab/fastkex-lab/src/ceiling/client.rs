@@ -9,7 +9,7 @@ use clap::Args;
 use openssl_runtime::{SslContext, TlsStream, TlsVersion};
 
 use cli::{Failure, Outcome};
-use stage::{Stage, processor};
+use testbed::{Stage, processor};
 
 use super::plan::{self, Candidate, Found, Listener, Samples, Visit};
 use super::role;

@@ -13,11 +13,11 @@ use std::process::Command;
 use clap::{Args, ValueEnum};
 use fastkex_insecure_null::VARIABLE;
 use openssl_runtime::{KeyType, Libraries};
-use scenery::{Offer, Set, Started};
 use serde::Serialize;
+use testbed::{Offer, Set, Started};
 
 use cli::{Failure, Outcome};
-use stage::{Stage, processor};
+use testbed::{Stage, processor};
 
 use plan::{Candidate, Listener, Plan, Visit};
 use report::Report;
@@ -188,9 +188,9 @@ impl Ceiling {
         let mut answering = None;
         for certificate in certificates {
             let started = match kind {
-                ServerKind::Nginx => scenery::nginx(set, certificate.key_type, &offers),
+                ServerKind::Nginx => testbed::nginx(set, certificate.key_type, &offers),
                 ServerKind::Minimal => {
-                    scenery::minimal::start_known(set, certificate.key_type, &offers, openssl)
+                    testbed::minimal::start_known(set, certificate.key_type, &offers, openssl)
                 }
             };
             let servers = match started {

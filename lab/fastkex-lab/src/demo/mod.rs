@@ -13,7 +13,7 @@ use clap::Args;
 use lanes::Backend;
 
 use cli::{Failure, Outcome};
-use stage::Stage;
+use testbed::Stage;
 
 use connections::{Client, Connection, Visitor};
 use ports::Ports;

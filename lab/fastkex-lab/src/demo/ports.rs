@@ -23,7 +23,7 @@ impl Ports {
 
     /// Some that are free now.
     pub(crate) fn free() -> Result<Self, Failure> {
-        let [page, nginx, stunnel, tunnel] = stage::free_ports()?;
+        let [page, nginx, stunnel, tunnel] = testbed::free_ports()?;
         Ok(Self { page, nginx, stunnel, tunnel })
     }
 

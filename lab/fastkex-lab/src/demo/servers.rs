@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, TcpStream};
 
 use cli::Failure;
-use stage::{Server, Stage};
+use testbed::{Server, Stage};
 
 use super::ports::Ports;
 use crate::programs::Programs;

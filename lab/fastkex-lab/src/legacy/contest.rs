@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cli::Failure;
 use measure::Machine;
-use scenery::{Listening, Offer, OwnStunnel, SERVER_NAME, Set, own_stunnel};
+use testbed::{Listening, Offer, OwnStunnel, SERVER_NAME, Set, own_stunnel};
 use timer::results::{Plan, Run, Scene, Series};
 
 use super::{CERTIFICATE, CURVES, LATTICES, WARM_UP};

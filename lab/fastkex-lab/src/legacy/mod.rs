@@ -12,8 +12,8 @@ use clap::Args;
 use openssl_runtime::{KeyType, Libraries};
 
 use cli::{Failure, Outcome};
-use scenery::Set;
-use stage::{Stage, processor};
+use testbed::Set;
+use testbed::{Stage, processor};
 use timer::results::{Plan, Run};
 
 use crate::prerequisites;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use cli::Failure;
-use stage::Stage;
+use testbed::Stage;
 
 use crate::source::Source;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use cli::Failure;
-use stage::{Server, children, resident_bytes, wait_for};
+use testbed::{Server, children, resident_bytes, wait_for};
 
 /// How often memory is looked at.
 pub(crate) const SAMPLES: u64 = 40;

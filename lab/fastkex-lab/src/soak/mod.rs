@@ -11,7 +11,7 @@ use clap::{Args, value_parser};
 use serde::Serialize;
 
 use cli::{Failure, Outcome};
-use stage::{Server, Stage};
+use testbed::{Server, Stage};
 
 use memory::{Memory, Sample};
 use traffic::Traffic;
@@ -146,7 +146,7 @@ impl Soak {
         programs: &Programs,
         workers: u64,
     ) -> Result<(Server, u16), Failure> {
-        let [front, back] = stage::free_ports()?;
+        let [front, back] = testbed::free_ports()?;
         let text = include_str!("nginx.conf")
             .replace("@workers@", &workers.to_string())
             .replace("@front@", &front.to_string())

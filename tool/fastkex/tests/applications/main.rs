@@ -79,7 +79,7 @@ impl Case {
         let about = format!("{}, {way:?}", self.block);
         let stage = &stand.set.stage;
         let host = Host::start(&stand, self.content);
-        let [port] = stage::free_ports().unwrap();
+        let [port] = testbed::free_ports().unwrap();
         let file = format!("{}.txt", self.block);
         stage.write(&file, &self.text(&stand, way, [port, host.port])).unwrap();
 
@@ -123,7 +123,7 @@ impl Case {
         assert!(page.contains(self.served), "{about}: {page}");
         if self.word.is_some() {
             // A log may be late.
-            let said = stage::wait_for(|| word(&page, &server.log().unwrap()));
+            let said = testbed::wait_for(|| word(&page, &server.log().unwrap()));
             assert_eq!(said.as_deref(), Some(expected), "{about}: {}", server.log().unwrap());
         }
         // One that has ended shows no counts.
@@ -183,7 +183,7 @@ fn haproxy() {
 #[test]
 fn haproxy_by_itself() {
     let Some(stand) = Stand::new("haproxy", "haproxy") else { return };
-    let [port] = stage::free_ports().unwrap();
+    let [port] = testbed::free_ports().unwrap();
     let case =
         Case { block: "haproxy-provider", places: &[], frame: HAPROXY_BY_ITSELF, ..HAPROXY_SERVER };
     stand.set.stage.write("haproxy.cfg", &case.text(&stand, Way::Line, [port, 0])).unwrap();

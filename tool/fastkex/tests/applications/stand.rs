@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use openssl_runtime::{KeyType, Libraries, LibraryContext};
-use scenery::{CertificateFiles, Set};
 use serde_json::Value;
-use stage::{Server, children};
+use testbed::{CertificateFiles, Set};
+use testbed::{Server, children};
 
 use crate::document::{block, replaced};
 
@@ -101,7 +101,7 @@ impl Stand {
     /// A command that is found where servers are.
     pub(crate) fn command(&self, program: &str) -> Command {
         if program == "unbound" {
-            let mut command = Command::new(scenery::unbound_program(&self.set).unwrap());
+            let mut command = Command::new(testbed::unbound_program(&self.set).unwrap());
             self.set.stage.prepare(&mut command);
             return command;
         }

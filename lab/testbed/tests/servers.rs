@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use openssl_runtime::{KeyType, Libraries, LibraryContext, SslContext, TlsStream, TlsVersion};
-use scenery::{
+use testbed::{
     DNS_ADDRESS, DNS_ADDRESS_6, Listening, Offer, OwnStunnel, Set, Started, haproxy_before,
     minimal, nginx, own_stunnel, stunnel, unbound,
 };
@@ -43,11 +43,11 @@ impl Scene {
             }
         };
         let set =
-            Set::new(&libraries, &MODULE, env!("CARGO_BIN_EXE_scenery-tool").as_ref()).unwrap();
+            Set::new(&libraries, &MODULE, env!("CARGO_BIN_EXE_testbed-tool").as_ref()).unwrap();
         let context = LibraryContext::new(&libraries).unwrap();
         context.load_provider("default").unwrap().keep();
         context.load_provider(MODULE.to_str().unwrap()).unwrap().keep();
-        Some(Self { set: set.on(stage::processor::last()), context })
+        Some(Self { set: set.on(testbed::processor::last()), context })
     }
 
     fn connect(&self, kind: KeyType, server: &Listening) -> TlsStream<TcpStream> {
@@ -59,7 +59,7 @@ impl Scene {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port)).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        TlsStream::new(&settings, stream, Some(scenery::SERVER_NAME)).unwrap()
+        TlsStream::new(&settings, stream, Some(testbed::SERVER_NAME)).unwrap()
     }
 
     /// Shakes hands and closes cleanly, with every one of them, and looks whether that is seen in their time.
@@ -97,15 +97,15 @@ impl Scene {
         let programs = servers.iter().flat_map(|one| [&one.tls].into_iter().chain(&one.others));
         let mut processes: Vec<u32> =
             programs.flat_map(|program| program.processes.clone()).collect();
-        let workers: Vec<u32> = processes.iter().flat_map(|&id| stage::children(id)).collect();
+        let workers: Vec<u32> = processes.iter().flat_map(|&id| testbed::children(id)).collect();
         processes.extend(workers);
         assert!(!processes.is_empty() && processes.iter().all(|id| is_running(*id)));
-        let processor = stage::processor::last().unwrap().to_string();
+        let processor = testbed::processor::last().unwrap().to_string();
         assert!(processes.iter().all(|id| processors_of(*id) == processor));
         drop(self);
         assert!(!folder.exists());
         for process in processes {
-            assert!(stage::wait_for(|| (!is_running(process)).then_some(())).is_some());
+            assert!(testbed::wait_for(|| (!is_running(process)).then_some(())).is_some());
         }
         assert!(servers.iter().all(|server| server.seconds().is_none()));
     }
@@ -217,7 +217,7 @@ fn the_minimal_server_shakes_hands() {
 /// A query with one question, with its length before it as over TCP (RFC 1035, sections 4.1 and 4.2.2).
 fn query(kind: u8) -> Vec<u8> {
     let mut message = vec![0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-    for label in scenery::DNS_NAME.split('.') {
+    for label in testbed::DNS_NAME.split('.') {
         message.push(label.len() as u8);
         message.extend(label.as_bytes());
     }
@@ -315,7 +315,7 @@ fn unknown_groups_are_named() {
 #[test]
 fn files_that_are_not_there_are_named() {
     let Some(scene) = Scene::new() else { return };
-    let tool = Path::new(env!("CARGO_BIN_EXE_scenery-tool"));
+    let tool = Path::new(env!("CARGO_BIN_EXE_testbed-tool"));
     let absent = Path::new("/no/such.so");
     let failure = Set::new(&libraries(), absent, tool).err().unwrap();
     assert!(failure.to_string().starts_with("/no/such.so: "), "{failure}");
@@ -326,7 +326,7 @@ fn files_that_are_not_there_are_named() {
     let failure =
         Set::new(&libraries(), tool, tool).and_then(|set| nginx(&set, KeyType::EcP256, &offers));
     match failure {
-        Err(failure) => assert!(failure.to_string().contains("scenery-tool"), "{failure}"),
+        Err(failure) => assert!(failure.to_string().contains("testbed-tool"), "{failure}"),
         Ok(started) => assert!(present(started).is_none()),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::free_port_list;
 use cli::Failure;
-use stage::free_port_list;
 
 use crate::{Listening, Program, Set, Started, answers, version};
 

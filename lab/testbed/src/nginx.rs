@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use openssl_runtime::KeyType;
 
+use crate::free_port_list;
 use cli::Failure;
-use stage::free_port_list;
 
 use crate::set::{PAGES, certificate_names};
 use crate::version::{self, Version};

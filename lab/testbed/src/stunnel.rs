@@ -6,8 +6,8 @@ use std::process::Command;
 
 use openssl_runtime::KeyType;
 
+use crate::free_port_list;
 use cli::Failure;
-use stage::free_port_list;
 
 use crate::set::certificate_names;
 use crate::version::{self, Version};

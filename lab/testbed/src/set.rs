@@ -9,8 +9,8 @@ use std::thread;
 
 use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext};
 
+use crate::{Server, Stage, processor};
 use cli::Failure;
-use stage::{Server, Stage, processor};
 
 use crate::SERVER_NAME;
 

@@ -1,17 +1,18 @@
-//! Stock servers on loopback for measurements: set up as they are installed, asked for their processor time, and torn down.
+//! Stock programs in a folder of their own, and stock servers on loopback: set up as they are installed, asked for their processor time,
+//! and torn down.
 //!
-//! A [`Set`] holds what they share: a folder, certificates, the module, a processor to run on. Each function starts one kind of server
+//! A [`Stage`] is the folder with its processes. A [`Set`] holds what they share: a folder, certificates, the module, a processor to run on. Each function starts one kind of server
 //! with an own port for each [`Offer`], and says where it is [`Listening`] once it answers there. All of it goes with the set.
 //!
 //! ```no_run
 //! use openssl_runtime::{KeyType, Libraries};
-//! use scenery::{Offer, Set, Started};
+//! use testbed::{Offer, Set, Started};
 //!
 //! # fn main() -> Result<(), cli::Failure> {
 //! let libraries = Libraries::system().map_err(cli::Failure::new)?;
-//! let set = Set::new(&libraries, "fastkex.so".as_ref(), "fastkex".as_ref())?.on(stage::processor::last());
+//! let set = Set::new(&libraries, "fastkex.so".as_ref(), "fastkex".as_ref())?.on(testbed::processor::last());
 //! let offers = [Offer::new("X25519"), Offer::new("X25519").faster(), Offer::new("sntrup761")];
-//! match scenery::nginx(&set, KeyType::Rsa2048, &offers)? {
+//! match testbed::nginx(&set, KeyType::Rsa2048, &offers)? {
 //!     Started::Listening(servers) => {
 //!         let before = servers[0].seconds();
 //!         // Connect to 127.0.0.1:{servers[0].port} and trust set.certificate(KeyType::Rsa2048)?.certificate.
@@ -30,18 +31,23 @@ mod configuration;
 mod haproxy;
 pub mod minimal;
 mod nginx;
+mod proc;
+pub mod processor;
 mod set;
+mod stage;
 mod stunnel;
 mod unbound;
 mod version;
 
 use std::net::{Ipv4Addr, Ipv6Addr, TcpStream};
 
-use stage::{children, processor};
-
 pub use haproxy::before as haproxy_before;
 pub use nginx::start as nginx;
+pub use proc::{children, resident_bytes};
 pub use set::{CertificateFiles, Set};
+pub use stage::{
+    Finished, Server, Signal, Stage, free_port_list, free_ports, interrupts, wait_for,
+};
 pub use stunnel::{OwnStunnel, start as stunnel, start_own as own_stunnel};
 pub use unbound::{program as unbound_program, start as unbound};
 

@@ -8,13 +8,13 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let [role, plan] = &arguments[..] else { return ExitCode::from(2) };
-    if role != scenery::minimal::ROLE {
+    if role != testbed::minimal::ROLE {
         return ExitCode::from(2);
     }
-    match scenery::minimal::serve(Path::new(plan)) {
+    match testbed::minimal::serve(Path::new(plan)) {
         Ok(_) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("scenery-tool: {failure}");
+            eprintln!("testbed-tool: {failure}");
             ExitCode::from(2)
         }
     }

@@ -1,11 +1,5 @@
-//! Where tests and commands run stock programs: a folder and processes, all of which go when the stage goes, however that
-//! comes about. (SIGKILL to the process that has the stage is the exception.)
-
-#![forbid(unsafe_code)]
-#![deny(clippy::print_stdout, clippy::print_stderr)]
-
-mod proc;
-pub mod processor;
+//! A folder and processes for stock programs in tests and commands. All of them are removed with the stage, also on signals. (SIGKILL
+//! to the process that has the stage is the exception.)
 
 use std::fs::{self, File};
 use std::io;
@@ -18,7 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub use proc::{children, resident_bytes};
 pub use rustix::process::Signal;
 use rustix::process::{Pid, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -29,7 +22,7 @@ use tempfile::TempDir;
 use cli::Failure;
 
 /// Time for a server to start, and for a program that runs once to end.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Time to end after SIGTERM, before SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(5);
@@ -37,10 +30,10 @@ const POLL: Duration = Duration::from_millis(5);
 /// The folder, and the processes in it.
 pub struct Stage {
     folder: PathBuf,
-    props: Arc<Mutex<Props>>,
+    state: Arc<Mutex<State>>,
 }
 
-struct Props {
+struct State {
     folder: Option<TempDir>,
     children: Vec<Child>,
 }
@@ -63,7 +56,7 @@ pub struct Finished {
 }
 
 /// All stages, for signals to clear.
-static STAGES: Mutex<Vec<Weak<Mutex<Props>>>> = Mutex::new(Vec::new());
+static STAGES: Mutex<Vec<Weak<Mutex<State>>>> = Mutex::new(Vec::new());
 
 /// Set by the first SIGINT, where somebody wants to know of it before all is over.
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -94,8 +87,8 @@ fn heed_signals() -> Result<(), Failure> {
                 // Held to the end, so that nothing new is started.
                 let all = lock(&STAGES);
                 let stages: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();
-                let mut held: Vec<_> = stages.iter().map(|props| lock(props)).collect();
-                held.iter_mut().for_each(|props| props.clear());
+                let mut held: Vec<_> = stages.iter().map(|state| lock(state)).collect();
+                held.iter_mut().for_each(|state| state.clear());
                 // Ends this process as the signal would have without us.
                 let _ = emulate_default_handler(signal);
             }
@@ -117,11 +110,11 @@ impl Stage {
             .tempdir()
             .map_err(Failure::about("temporary folder"))?;
         let path = folder.path().to_path_buf();
-        let props = Arc::new(Mutex::new(Props { folder: Some(folder), children: Vec::new() }));
+        let state = Arc::new(Mutex::new(State { folder: Some(folder), children: Vec::new() }));
         let mut stages = lock(&STAGES);
-        stages.retain(|props| props.strong_count() > 0);
-        stages.push(Arc::downgrade(&props));
-        Ok(Self { folder: path, props })
+        stages.retain(|state| state.strong_count() > 0);
+        stages.push(Arc::downgrade(&state));
+        Ok(Self { folder: path, state })
     }
 
     /// A program as it is installed, without settings of the user that would change what it does.
@@ -182,7 +175,7 @@ impl Stage {
         let both = file.try_clone().map_err(Failure::about(log.display()))?;
         let process = self.spawn(command.stdout(both).stderr(file))?;
         let server = Server { name: name.into(), process, log };
-        let give_up = Instant::now() + PATIENCE;
+        let give_up = Instant::now() + TIMEOUT;
         loop {
             let log = server.log()?;
             if ready(&log) {
@@ -204,23 +197,23 @@ impl Stage {
     /// # Errors
     /// It cannot be started, or does not end in 20 seconds.
     pub fn run(&self, command: &mut Command) -> Result<Finished, Failure> {
-        self.run_within(PATIENCE, command)
+        self.run_within(TIMEOUT, command)
     }
 
     /// As [`Stage::run`], for a program that may take longer.
     ///
     /// # Errors
-    /// As [`Stage::run`], with another patience.
+    /// As [`Stage::run`], with another time limit.
     pub fn run_within(
         &self,
-        patience: Duration,
+        timeout: Duration,
         command: &mut Command,
     ) -> Result<Finished, Failure> {
         let name = command.get_program().display().to_string();
         let (output, errors) = ("run.out", "run.err");
         let create = |name: &str| new_log(&self.folder.join(name)).map_err(Failure::about(name));
         let process = self.spawn(command.stdout(create(output)?).stderr(create(errors)?))?;
-        let give_up = Instant::now() + patience;
+        let give_up = Instant::now() + timeout;
         let status = loop {
             if let Some(status) = self.ended(process)? {
                 break status;
@@ -230,12 +223,12 @@ impl Stage {
             }
             thread::sleep(POLL);
         };
-        lock(&self.props).children.retain(|child| child.id() != process);
+        lock(&self.state).children.retain(|child| child.id() != process);
         Ok(Finished { status, output: self.read(output)?, errors: self.read(errors)? })
     }
 
     fn spawn(&self, command: &mut Command) -> Result<u32, Failure> {
-        let mut props = lock(&self.props);
+        let mut state = lock(&self.state);
         let name = command.get_program().display().to_string();
         // A group of its own: some servers signal their whole group, and what they leave is found by it.
         let child = command
@@ -244,7 +237,7 @@ impl Stage {
             .spawn()
             .map_err(Failure::about(name))?;
         let process = child.id();
-        props.children.push(child);
+        state.children.push(child);
         Ok(process)
     }
 
@@ -261,8 +254,8 @@ impl Stage {
     /// # Errors
     /// It has ended.
     pub fn signal(&self, server: &Server, signal: Signal) -> Result<(), Failure> {
-        let mut props = lock(&self.props);
-        let child = props.children.iter_mut().find(|child| child.id() == server.process);
+        let mut state = lock(&self.state);
+        let child = state.children.iter_mut().find(|child| child.id() == server.process);
         // A child that was waited for may have lent its id to another.
         match child.map(|child| (status_of(child), Pid::from_child(child))) {
             Some((Ok(None), process)) => {
@@ -273,8 +266,8 @@ impl Stage {
     }
 
     fn ended(&self, process: u32) -> Result<Option<ExitStatus>, Failure> {
-        let mut props = lock(&self.props);
-        let child = props.children.iter_mut().find(|child| child.id() == process);
+        let mut state = lock(&self.state);
+        let child = state.children.iter_mut().find(|child| child.id() == process);
         child.map_or(Ok(None), |child| status_of(child).map_err(Failure::about("waiting")))
     }
 }
@@ -300,7 +293,7 @@ impl Finished {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        lock(&self.props).clear();
+        lock(&self.state).clear();
     }
 }
 
@@ -320,7 +313,7 @@ impl Server {
     }
 }
 
-impl Props {
+impl State {
     /// Ends all processes and removes the folder.
     fn clear(&mut self) {
         for child in &mut self.children {
@@ -364,9 +357,9 @@ fn new_log(path: &Path) -> io::Result<File> {
     File::options().append(true).open(path)
 }
 
-/// Until `what` gives something, or patience ends.
+/// Calls `what` until it returns something, for 20 seconds at most.
 pub fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> Option<T> {
-    let give_up = Instant::now() + PATIENCE;
+    let give_up = Instant::now() + TIMEOUT;
     loop {
         let got = what();
         if got.is_some() || Instant::now() > give_up {
