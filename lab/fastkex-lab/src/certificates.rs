@@ -1,6 +1,6 @@
 //! Certificates for servers on loopback.
 
-use cli::Failure;
+use output::Failure;
 use testbed::Stage;
 
 use crate::programs::Programs;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use openssl_runtime::{Libraries, LibraryContext, SslContext, TlsStream, TlsVersion};
 
-use cli::Failure;
+use output::Failure;
 
 use crate::groups::{self, Group};
 

@@ -16,7 +16,6 @@ use random::OperationRandom;
 use reference::drbg::{Drbg, SEED_BYTES};
 use sntrup::Backend;
 
-use cli::{Failure, Outcome};
 use collect::{FEWEST, Limit, MOST};
 use control::{CONTROLS, Control};
 use experiments::{Experiment, OPERATIONS, Setting, experiments};
@@ -25,6 +24,7 @@ use fastkex::interrupt::Interrupt;
 use fastkex::json;
 use fastkex::measuring::{self, backends, progress_bar};
 use fastkex::sets;
+use output::{Failure, Outcome};
 use report::Row;
 use statistic::Verdict;
 
@@ -88,7 +88,7 @@ impl Leak {
             self.experiments(&chosen, stop, &mut random, &mut rows)?;
         }
         if self.json {
-            cli::line(json::text(&rows)?)?;
+            output::line(json::text(&rows)?)?;
         } else if !self.self_check {
             report::print(&rows[controls..])?;
         }

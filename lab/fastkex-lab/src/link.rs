@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use cli::Failure;
+use output::Failure;
 use shaper::{Link, Shaper};
 use timer::Target;
 

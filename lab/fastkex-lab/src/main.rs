@@ -29,7 +29,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use cli::Failure;
+use output::Failure;
 
 /// Measurements and demonstrations; `make` and scripts run most of them
 #[derive(Parser, Debug)]
@@ -67,7 +67,7 @@ struct MinimalServer {
 }
 
 fn main() -> ExitCode {
-    cli::main("fastkex-lab", |arguments: Arguments| match arguments.command {
+    output::main("fastkex-lab", |arguments: Arguments| match arguments.command {
         Command::Demo(demo) => demo.run(),
         Command::DemoBrowser(demo) => demo.run(),
         Command::DemoLegacy(demo) => demo.run(),

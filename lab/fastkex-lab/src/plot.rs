@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use cli::{Failure, Outcome};
 use figures::Recorded;
+use output::{Failure, Outcome};
 
 /// Draw what --json of 'fastkex time', 'scene' or 'plot batches' wrote
 ///
@@ -71,10 +71,10 @@ impl Plot {
             }
         }
         for path in written {
-            cli::line(path.display())?;
+            output::line(path.display())?;
         }
         if figures.is_empty() {
-            cli::line("No figure: no connection succeeded.")?;
+            output::line("No figure: no connection succeeded.")?;
         }
         Ok(!figures.is_empty())
     }

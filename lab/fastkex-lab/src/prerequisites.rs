@@ -3,7 +3,7 @@
 use std::env;
 use std::path::Path;
 
-use cli::Failure;
+use output::Failure;
 
 /// Says what is missing of programs and files, which are named with the packages of Debian that have them; `target` is what
 /// `scripts/prerequisites` calls them all.

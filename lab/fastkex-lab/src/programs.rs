@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use cli::Failure;
+use output::Failure;
 use testbed::Stage;
 
 /// What is started, and by what.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use cli::{Failure, Outcome};
 use figures::Recorded;
+use output::{Failure, Outcome};
 
 use crate::plot::{check_base, write};
 
@@ -43,7 +43,7 @@ impl Report {
         let page = figures::page(&recorded, &self.title, &names)?;
         write(&self.output, page.as_bytes())?;
         for path in raw.iter().chain([&self.output]) {
-            cli::line(path.display())?;
+            output::line(path.display())?;
         }
         Ok(true)
     }

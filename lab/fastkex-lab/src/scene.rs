@@ -17,11 +17,11 @@ use timer::{
 };
 
 use crate::link::LinkArguments;
-use cli::{Failure, Outcome};
 use fastkex::interrupt::Interrupt;
 use fastkex::module;
 use fastkex::time::comparison::Comparison;
 use fastkex::time::{Sizes, requests};
+use output::{Failure, Outcome};
 
 /// Set up stock servers on loopback, time connections to them, and tear them down
 ///
@@ -222,7 +222,7 @@ fn present(started: Started) -> Option<Vec<Listening>> {
     match started {
         Started::Listening(servers) => Some(servers),
         Started::Absent(why) => {
-            cli::note(format_args!("left out: {why}"));
+            output::note(format_args!("left out: {why}"));
             None
         }
     }

@@ -15,8 +15,8 @@ use timer::results::Plan;
 use timer::{Client, Errand, Handshake, Target, Trip, Trust, libraries, own_time};
 
 use crate::scene::offer;
-use cli::{Failure, Outcome};
 use fastkex::module;
+use output::{Failure, Outcome};
 
 /// Of a connection, at most.
 const MOST: f64 = 0.03;
@@ -62,7 +62,7 @@ fn with<E: Errand>(trips: &[Trip<E>], plan: &Plan) -> Outcome {
         own_time(trip, plan.warm_up)?;
         let time = own_time(trip, plan.connections)?;
         let part = time.own() / time.all;
-        cli::line(format_args!(
+        output::line(format_args!(
             "{}: {:.1} \u{b5}s a connection, of which libssl and libcrypto {:.1}, the kernel and the server {:.1}, this tool {:.1} ({})",
             trip.candidate.label,
             time.all,
@@ -92,7 +92,7 @@ fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan) -> Outcom
     let label = match &null {
         Some(null) => first_group(libraries, null)?,
         None => {
-            cli::note(format_args!(
+            output::note(format_args!(
                 "{CHEAPEST} instead of the null key exchange: no {NULL_FILE} beside this tool"
             ));
             CHEAPEST.to_owned()

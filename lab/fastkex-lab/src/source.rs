@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use cli::Failure;
+use output::Failure;
 use testbed::Stage;
 
 /// An archive that is fetched when it is needed.

@@ -1,7 +1,7 @@
 //! `fastkex-lab time`: `fastkex time` through a slow link.
 
 use clap::Args;
-use cli::Outcome;
+use output::Outcome;
 
 use crate::link::LinkArguments;
 

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 
-use common::{assert_refused, stderr, stdout};
+use common::{assert_misused, assert_refused, stderr, stdout};
 use serde_json::Value;
 use sntrup::Backend;
 
@@ -152,6 +152,6 @@ fn what_cannot_be_tested_is_refused() {
         (&["--samples", "5000", "--seconds", "1"], "cannot be used with"),
         (&["--self-check", "--backend", "portable"], "cannot be used with"),
     ] {
-        assert_refused(&leak(arguments), expected);
+        assert_misused(&leak(arguments), expected);
     }
 }

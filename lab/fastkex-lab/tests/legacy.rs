@@ -1,5 +1,7 @@
 //! `fastkex-lab demo-1.1.1`, where OpenSSL 1.1.1 has been built.
 
+mod common;
+
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -133,14 +135,11 @@ fn an_interrupt_leaves_nothing() {
 }
 
 #[test]
-fn what_is_wrong_is_one_line() {
+fn wrong_arguments_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     for (arguments, expected) in
         [(&["--samples", "0"][..], "--samples"), (&["--full", "--connections", "9"], "--full")]
     {
-        let output = demo(folder.path(), arguments).output().unwrap();
-        let errors = errors(&output);
-        assert_eq!((output.status.code(), errors.lines().count()), (Some(2), 1), "{errors}");
-        assert!(errors.contains(expected), "{errors}");
+        common::assert_misused(&demo(folder.path(), arguments).output().unwrap(), expected);
     }
 }

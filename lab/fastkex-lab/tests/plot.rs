@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::{assert_refused, stderr, stdout};
+use common::{assert_misused, assert_refused, stderr, stdout};
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
@@ -136,16 +136,19 @@ fn what_cannot_be_drawn_is_refused() {
     let refused = |arguments: &[&str], expected: &str| {
         assert_refused(&plot(folder.path(), arguments), expected);
     };
+    let misused = |arguments: &[&str], expected: &str| {
+        assert_misused(&plot(folder.path(), arguments), expected);
+    };
     for batches in ["0..4", "3..8", "8..4", "1..131072", "1", "1..", "1..x", "..", ""] {
-        refused(&[&format!("--batches={batches}")], "two powers of two, such as 1..1024");
+        misused(&[&format!("--batches={batches}")], "two powers of two, such as 1..1024");
     }
-    refused(&["--algorithm", "x25519"], "sntrup653");
-    refused(&["--backend", "sse9"], "portable, avx2, avx512");
+    misused(&["--algorithm", "x25519"], "sntrup653");
+    misused(&["--backend", "sse9"], "portable, avx2, avx512");
     refused(&["--output", "no/such/folder.svg"], "its folder does not exist");
     refused(&["--output", "."], "is a folder");
     refused(&["--json", "no/such/folder.json"], "no/such/folder.json");
     refused(&["--from", "missing.json"], "missing.json: No such file");
-    refused(&["--from", "x.json", "--algorithm", "sntrup653"], "cannot be used with");
+    misused(&["--from", "x.json", "--algorithm", "sntrup653"], "cannot be used with");
 
     let (report, ..) = measured(folder.path(), "portable");
     let bad = |text: String, expected: &str| {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::{assert_refused, run, stderr, stdout};
+use common::{assert_misused, assert_refused, run, stderr, stdout};
 
 fn fastkex(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_fastkex-lab"))
@@ -74,7 +74,7 @@ fn what_cannot_be_drawn_is_refused() {
     fs::write(at.join("text.json"), "no JSON").unwrap();
     fs::write(at.join("other.json"), "{\"what\": 3}").unwrap();
     for command in ["plot", "report"] {
-        refused(&[command], "FILE");
+        assert_misused(&fastkex(at, &[command]), "FILE");
         refused(&[command, "missing.json"], "missing.json: No such file");
         refused(&[command, "run.json", "text.json"], "text.json: not what --json of");
         refused(&[command, "other.json"], "other.json: not what --json of");
@@ -86,7 +86,7 @@ fn what_cannot_be_drawn_is_refused() {
     refused(&["plot", "run.json", "run.json", "--output", "run"], "would be written over");
     refused(&["report", "run.json", "run.json", "--output", "run.html"], "would be written over");
     refused(&["report", "run.json", "--output", "page"], "ends in .html");
-    refused(&["plot", "run.json", "--format", "gif"], "svg, png");
+    assert_misused(&fastkex(at, &["plot", "run.json", "--format", "gif"]), "svg, png");
     refused(&["plot", "run.json", "batches"], "batches: No such file");
     assert_eq!(fs::read_dir(at).unwrap().count(), 3, "nothing was written");
 }

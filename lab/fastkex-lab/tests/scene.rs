@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Tool, assert_refused, stderr, stdout};
+use common::{Tool, assert_misused, assert_refused, stderr, stdout};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use timer::results::{Run, What};
@@ -160,8 +160,8 @@ fn what_cannot_be_set_up_is_said() {
     let Some(tool) = tool(&["nginx"]) else { return };
     let arguments = ["scene", "handshake", "--server", "nginx", "--groups", "nonsense"];
     assert_refused(&tool.output(&arguments), "nonsense");
-    assert_refused(&tool.output(&["scene", "http", "--latency", "20"]), "20ms");
-    assert_refused(&tool.output(&["scene", "http", "--bandwidth", "fast"]), "10mbit");
+    assert_misused(&tool.output(&["scene", "http", "--latency", "20"]), "20ms");
+    assert_misused(&tool.output(&["scene", "http", "--bandwidth", "fast"]), "10mbit");
     assert_refused(
         &tool.output(&["scene", "handshake", "--libssl", "/nonexistent"]),
         "/nonexistent",

@@ -1,7 +1,10 @@
 //! A short `fastkex-lab soak`. `FASTKEX_TEST_HANDSHAKES` sets how many handshakes it makes.
 
+mod common;
+
 use std::process::Command;
 
+use common::assert_misused;
 use serde_json::Value;
 
 fn soak(arguments: &[&str]) -> Command {
@@ -41,15 +44,12 @@ fn memory_stays_level() {
 }
 
 #[test]
-fn bad_arguments_are_one_line() {
+fn bad_arguments_are_errors() {
     for (arguments, expected) in [
         (["--count", "10"], "--count"),
         (["--group", "X25519"], "expected one of sntrup653, "),
         (["--workers", "0"], "--workers"),
     ] {
-        let output = soak(&arguments).output().unwrap();
-        let errors = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), errors.lines().count()), (Some(2), 1), "{errors}");
-        assert!(errors.starts_with("fastkex-lab: ") && errors.contains(expected), "{errors}");
+        assert_misused(&soak(&arguments).output().unwrap(), expected);
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::net::{Ipv4Addr, TcpListener};
 
-use common::{Tool, assert_refused, stderr, stdout};
+use common::{Tool, assert_misused, stderr, stdout};
 use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, TlsStream};
 use timer::results::Run;
 
@@ -41,5 +41,5 @@ fn connections_take_round_trips_of_the_link() {
 fn a_link_that_is_none_is_refused() {
     let Some(tool) = Tool::with_openssl() else { return };
     let arguments = ["time", "tls", "localhost:1", "--latency", "20"];
-    assert_refused(&tool.output(&arguments), "20ms");
+    assert_misused(&tool.output(&arguments), "20ms");
 }

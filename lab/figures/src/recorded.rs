@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cli::Failure;
+use output::Failure;
 use serde_json::Value;
 use timer::results::{Peak, Run, Sample, Series};
 

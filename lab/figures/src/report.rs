@@ -1,8 +1,8 @@
 //! One page with all figures and tables, which needs nothing from elsewhere.
 
-use cli::Failure;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use measure::grouped;
+use output::Failure;
 use timer::results::{Peak, Run, Series, What, quantile};
 
 use crate::findings::{self, Order, signed};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use openssl_conf::{Addition, Base, Config, Release, compose, split_groups};
 use openssl_runtime::{Libraries, LibraryContext, SslContext};
 
-use cli::Failure;
+use output::Failure;
 
 use crate::{Offer, Set};
 

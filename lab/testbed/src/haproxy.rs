@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::free_port_list;
-use cli::Failure;
+use output::Failure;
 
 use crate::{Listening, Program, Set, Started, answers, version};
 

@@ -8,8 +8,8 @@
 //! use openssl_runtime::{KeyType, Libraries};
 //! use testbed::{Offer, Set, Started};
 //!
-//! # fn main() -> Result<(), cli::Failure> {
-//! let libraries = Libraries::system().map_err(cli::Failure::new)?;
+//! # fn main() -> Result<(), output::Failure> {
+//! let libraries = Libraries::system().map_err(output::Failure::new)?;
 //! let set = Set::new(&libraries, "fastkex.so".as_ref(), "fastkex".as_ref())?.on(testbed::processor::last());
 //! let offers = [Offer::new("X25519"), Offer::new("X25519").faster(), Offer::new("sntrup761")];
 //! match testbed::nginx(&set, KeyType::Rsa2048, &offers)? {

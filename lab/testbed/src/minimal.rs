@@ -11,7 +11,7 @@ use std::time::Duration;
 use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, TlsStream};
 use serde::{Deserialize, Serialize};
 
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 
 use crate::configuration::{check_groups, keys, load, preference};
 use crate::{Listening, Offer, Program, Set, Started};
@@ -173,7 +173,7 @@ pub fn serve(plan: &Path) -> Outcome {
         });
     }
     let ready = Ready { openssl: libraries.version().to_string(), ports };
-    cli::line(serde_json::to_string(&ready).map_err(Failure::new)?)?;
+    output::line(serde_json::to_string(&ready).map_err(Failure::new)?)?;
     loop {
         thread::park();
     }

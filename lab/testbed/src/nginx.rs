@@ -6,7 +6,7 @@ use std::fmt::Write;
 use openssl_runtime::KeyType;
 
 use crate::free_port_list;
-use cli::Failure;
+use output::Failure;
 
 use crate::set::{PAGES, certificate_names};
 use crate::version::{self, Version};

@@ -5,7 +5,7 @@ use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use cli::Failure;
+use output::Failure;
 
 /// The processors that this thread may use, lowest first; none if the system does not tell.
 pub fn allowed() -> Vec<usize> {

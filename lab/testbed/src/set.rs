@@ -10,7 +10,7 @@ use std::thread;
 use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext};
 
 use crate::{Server, Stage, processor};
-use cli::Failure;
+use output::Failure;
 
 use crate::SERVER_NAME;
 

@@ -19,7 +19,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use tempfile::TempDir;
 
-use cli::Failure;
+use output::Failure;
 
 /// Time for a server to start, and for a program that runs once to end.
 const TIMEOUT: Duration = Duration::from_secs(20);

@@ -7,7 +7,7 @@ use std::process::Command;
 use openssl_runtime::KeyType;
 
 use crate::free_port_list;
-use cli::Failure;
+use output::Failure;
 
 use crate::set::certificate_names;
 use crate::version::{self, Version};

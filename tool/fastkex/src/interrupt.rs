@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cli::Failure;
+use output::Failure;
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
@@ -46,7 +46,7 @@ impl Interrupt {
     /// The system does not end the process.
     pub fn end(&self) -> Result<(), Failure> {
         if self.is_pending() {
-            cli::note("incomplete: interrupted");
+            output::note("incomplete: interrupted");
             emulate_default_handler(SIGINT).map_err(Failure::about("signals"))?;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! What `--json` writes.
 
-use cli::Failure;
+use output::Failure;
 use serde::Serialize;
 
 /// `value` as JSON for programs and people, without an end of line.

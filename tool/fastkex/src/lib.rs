@@ -41,7 +41,7 @@ enum Command {
 
 /// The command with the arguments of this process, and its exit status.
 pub fn main() -> ExitCode {
-    cli::main("fastkex", |arguments: Arguments| match arguments.command {
+    output::main("fastkex", |arguments: Arguments| match arguments.command {
         Command::Run(run) => run.run(),
         Command::Doctor(doctor) => doctor.run(),
         Command::Kat(kat) => kat.run(),

@@ -1,6 +1,6 @@
 //! Shared by all commands that measure operations: arguments, the random source, the footer of tables, and warnings.
 
-use cli::Failure;
+use output::Failure;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -86,13 +86,13 @@ pub fn footer(method: &str, machine: &Machine) -> String {
 /// Says what makes numbers untrustworthy.
 pub fn warn_of_noise(noisy: usize, all: usize) -> Result<(), Failure> {
     if noisy > 0 {
-        cli::line(format_args!(
+        output::line(format_args!(
             "Warning: in {noisy} of {all} lines the samples differ by more than {}: the machine was busy. Repeat, or give more --seconds.",
             measure::percent(measure::LARGE_SPREAD)
         ))?;
     }
     if cfg!(debug_assertions) {
-        cli::line("Warning: this program is no release build: its numbers mean little.")?;
+        output::line("Warning: this program is no release build: its numbers mean little.")?;
     }
     Ok(())
 }

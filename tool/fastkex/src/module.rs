@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use openssl_runtime::Libraries;
 
-use cli::Failure;
+use output::Failure;
 
 /// The module's file name, and what cargo calls it.
 const NAMES: [&str; 2] = ["fastkex.so", "libfastkex_provider.so"];

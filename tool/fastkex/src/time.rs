@@ -15,8 +15,8 @@ use timer::{
 
 use crate::interrupt::Interrupt;
 use crate::module;
-use cli::{Failure, Outcome};
 use comparison::Comparison;
+use output::{Failure, Outcome};
 
 /// Time connections to any server: TLS handshakes, DNS over TLS, HTTP
 ///
@@ -275,7 +275,7 @@ impl ClientArguments {
             Ok(module) => Some(module),
             Err(failure) if self.module.is_some() => return Err(failure),
             Err(failure) => {
-                cli::note(format_args!("OpenSSL's groups only: {failure}"));
+                output::note(format_args!("OpenSSL's groups only: {failure}"));
                 None
             }
         };

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, fchown, symlink};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
 
-use common::{NOBODY, Tool, assert_refused, is_root, stderr, stdout};
+use common::{NOBODY, Tool, assert_misused, assert_refused, is_root, stderr, stdout};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use serde_json::Value;
 use testbed::{Server, Stage};
@@ -113,8 +113,8 @@ fn processes_without_counts_are_named() {
     other.kill().unwrap();
     other.wait().unwrap();
     assert_refused(&tool.output(&["stats", "4194305"]), "no process 4194305");
-    assert_refused(&tool.output(&["stats", "x"]), "invalid value 'x'");
-    assert_refused(&tool.output(&["stats", "--json", "--watch"]), "cannot be used with");
+    assert_misused(&tool.output(&["stats", "x"]), "invalid value 'x'");
+    assert_misused(&tool.output(&["stats", "--json", "--watch"]), "cannot be used with");
 }
 
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use cli::Failure;
 use openssl_runtime::{Libraries, LibraryContext, SslContext};
+use output::Failure;
 
 /// Of what both providers have, take the default provider's, or ours: else the order in which libcrypto meets them decides.
 const DEFAULT: &str = "?provider=default";

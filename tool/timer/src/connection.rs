@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
-use cli::Failure;
 use openssl_runtime::{Error, PeerKey, Summary, TlsStream, TlsVersion};
+use output::Failure;
 
 use crate::client::Candidate;
 use crate::errand::{Errand, Fault};

@@ -4,10 +4,10 @@ use std::io::{Read, Write};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use cli::Failure;
 use domain::base::iana::Rcode;
 use domain::base::{Message, MessageBuilder, Name, Rtype};
 use openssl_runtime::TlsStream;
+use output::Failure;
 
 use crate::errand::{Data, Errand, Fault};
 use crate::wire::Wire;

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use cli::Failure;
 use openssl_runtime::TlsStream;
+use output::Failure;
 
 use crate::wire::Wire;
 

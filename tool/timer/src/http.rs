@@ -2,11 +2,11 @@
 
 use std::io::{ErrorKind, Read, Write};
 
-use cli::Failure;
 use http::Uri;
 use http::uri::Scheme;
 use httparse::{Response, Status};
 use openssl_runtime::TlsStream;
+use output::Failure;
 
 use crate::errand::{Data, Errand, Fault};
 use crate::wire::Wire;

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use cli::Failure;
 use openssl_runtime::{count_time_inside, time_inside};
+use output::Failure;
 
 use crate::connection::Trip;
 use crate::errand::Errand;

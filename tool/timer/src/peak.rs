@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use cli::Failure;
+use output::Failure;
 
 use crate::connection::Trip;
 use crate::errand::Errand;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use cli::Failure;
+use output::Failure;
 
 use crate::connection::Trip;
 use crate::errand::Errand;

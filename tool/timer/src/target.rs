@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use cli::Failure;
+use output::Failure;
 
 /// A server, looked up once so that name service is not what is timed.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cli::Failure;
+use output::Failure;
 use testbed::Stage;
 
 use crate::source::Source;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 use testbed::Stage;
 
 use screen::{Screen, SocketFolder};

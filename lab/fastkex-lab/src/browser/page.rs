@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use maud::{DOCTYPE, PreEscaped, html};
 
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 use testbed::wait_for;
 
 use super::SHOWN;

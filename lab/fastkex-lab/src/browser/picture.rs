@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use cli::Failure;
+use output::Failure;
 
 /// Red, green and blue of each pixel.
 #[derive(Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cli::Failure;
+use output::Failure;
 
 use crate::prerequisites;
 

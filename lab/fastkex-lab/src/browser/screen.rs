@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use cli::Failure;
+use output::Failure;
 use testbed::{Server, Stage, wait_for};
 
 use super::picture::Picture;

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::process::Command;
 
-use cli::Failure;
+use output::Failure;
 use serde_json::Value;
 use testbed::{Server, Stage, wait_for};
 

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use cli::Failure;
+use output::Failure;
 use testbed::{Server, Stage, wait_for};
 
 use super::{SHOWN, page};

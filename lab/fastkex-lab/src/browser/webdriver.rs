@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use cli::Failure;
+use output::Failure;
 use testbed::Stage;
 
 /// The key of an element's reference (WebDriver, section 11).

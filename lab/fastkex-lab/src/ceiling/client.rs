@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use openssl_runtime::{SslContext, TlsStream, TlsVersion};
 
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 use testbed::{Stage, processor};
 
 use super::plan::{self, Candidate, Found, Listener, Samples, Visit};

@@ -16,7 +16,7 @@ use openssl_runtime::{KeyType, Libraries};
 use serde::Serialize;
 use testbed::{Offer, Set, Started};
 
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 use testbed::{Stage, processor};
 
 use plan::{Candidate, Listener, Plan, Visit};

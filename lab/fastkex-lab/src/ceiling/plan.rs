@@ -7,7 +7,7 @@ use openssl_runtime::{Error, Libraries, LibraryContext};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use cli::Failure;
+use output::Failure;
 
 use crate::groups::{self, Group};
 

@@ -5,7 +5,7 @@ use std::fmt;
 use measure::{Align, Table, grouped};
 use serde::Serialize;
 
-use cli::Failure;
+use output::Failure;
 
 use super::plan::{self, Found, NULL, NULL_SMALL, Samples, X25519};
 use super::{Answering, ServerKind};

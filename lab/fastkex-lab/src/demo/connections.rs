@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::File;
 
-use cli::Failure;
+use output::Failure;
 use testbed::{Server, Stage, wait_for};
 
 use super::heard::{in_curl_trace, in_nginx_page, in_s_client_messages, in_stunnel_log};

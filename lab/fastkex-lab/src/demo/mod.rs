@@ -12,7 +12,7 @@ use std::thread;
 use clap::Args;
 use lanes::Backend;
 
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 use testbed::Stage;
 
 use connections::{Client, Connection, Visitor};

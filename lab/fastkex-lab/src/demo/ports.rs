@@ -1,6 +1,6 @@
 //! Free ports, and the configurations with them.
 
-use cli::Failure;
+use output::Failure;
 
 /// The ports on loopback in the place of those in the configurations.
 #[derive(Clone, Copy, Debug)]

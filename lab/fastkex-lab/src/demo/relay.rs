@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use openssl_runtime::wire;
 
-use cli::Failure;
+use output::Failure;
 
 use crate::groups;
 

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, TcpStream};
 
-use cli::Failure;
+use output::Failure;
 use testbed::{Server, Stage};
 
 use super::ports::Ports;

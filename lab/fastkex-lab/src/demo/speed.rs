@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use openssl_runtime::{Error, Key, LibraryContext};
 
-use cli::Failure;
+use output::Failure;
 
 use crate::client::{self, Client};
 use crate::groups::{self, Group};

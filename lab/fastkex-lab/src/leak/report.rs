@@ -1,7 +1,7 @@
 //! What `fastkex-lab leak` says of a comparison.
 
-use cli::Failure;
 use measure::{Align, Table, grouped};
+use output::Failure;
 use serde::Serialize;
 
 use super::collect::Times;
@@ -106,7 +106,7 @@ pub(crate) fn print_controls(rows: &[Row]) -> Result<(), Failure> {
             )
         })
         .collect();
-    cli::line(format_args!("Self-check: {}.", said.join(", ")))
+    output::line(format_args!("Self-check: {}.", said.join(", ")))
 }
 
 /// A number of cycles, with a digit after the point if it is small.
@@ -145,9 +145,9 @@ pub(crate) fn print(rows: &[Row]) -> Result<(), Failure> {
             row.says(),
         ]);
     }
-    cli::line(format_args!("\n{table}\n"))?;
+    output::line(format_args!("\n{table}\n"))?;
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    cli::line(format_args!(
+    output::line(format_args!(
         "{} of {} leak, {} suspicious. A leak is an absolute t of {CLEAR} or more; from {SUSPICIOUS} on it is suspicious: repeat it, with more \
          --seconds.",
         count(Verdict::Leak),
@@ -157,13 +157,13 @@ pub(crate) fn print(rows: &[Row]) -> Result<(), Failure> {
             number => format!("{number} are"),
         }
     ))?;
-    cli::line(format_args!(
+    output::line(format_args!(
         "The difference, with its standard error, is that of the classes' means where t is largest; visible is the least delay of one class that would have been a \
          leak.\nMachine: {}.",
         measure::machine()
     ))?;
     if cfg!(debug_assertions) {
-        cli::line("Warning: this program is no release build: it may leak where one does not.")?;
+        output::line("Warning: this program is no release build: it may leak where one does not.")?;
     }
     Ok(())
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cli::Failure;
 use measure::Machine;
+use output::Failure;
 use testbed::{Listening, Offer, OwnStunnel, SERVER_NAME, Set, own_stunnel};
 use timer::results::{Plan, Run, Scene, Series};
 

@@ -11,7 +11,7 @@ use std::thread;
 use clap::Args;
 use openssl_runtime::{KeyType, Libraries};
 
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 use testbed::Set;
 use testbed::{Stage, processor};
 use timer::results::{Plan, Run};

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cli::{Failure, Outcome};
 use figures::{Claim, Recorded};
 use measure::{Align, Table, grouped};
+use output::{Failure, Outcome};
 use timer::results::{Run, Series, quantile};
 
 use crate::say;

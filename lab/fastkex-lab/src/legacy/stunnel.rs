@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use cli::Failure;
+use output::Failure;
 use testbed::Stage;
 
 use crate::source::Source;

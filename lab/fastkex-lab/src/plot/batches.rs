@@ -11,12 +11,12 @@ use sntrup::{Backend, Error, KeyPair, ParameterSet};
 
 use super::{check_writable, write};
 use crate::heap;
-use cli::{Failure, Outcome};
 use fastkex::json;
 use fastkex::measuring::{
     self, backends, core_cycles, measure_fallible, progress_bar, random, warn_of_noise,
 };
 use fastkex::sets::{self, ForSet, for_set};
+use output::{Failure, Outcome};
 
 /// Measure key generation by the size of the batch, and draw it
 ///
@@ -90,7 +90,7 @@ impl Measure {
         }
         write(&self.output, figure.svg.as_bytes())?;
         print_table(&report)?;
-        cli::line(format_args!("Figure: {}", self.output.display()))?;
+        output::line(format_args!("Figure: {}", self.output.display()))?;
         Ok(true)
     }
 
@@ -201,10 +201,12 @@ fn print_table(report: &Batches) -> Result<(), Failure> {
             measure::percent(per_key.spread),
         ]);
     }
-    cli::line(format_args!("{table}\n"))?;
-    cli::line("Latency is the time of a whole batch: until the first of its keys can be served.")?;
-    cli::line(measuring::footer(&report.method, &report.machine))?;
-    cli::line(format_args!("Memory: {}.", report.memory_method))?;
+    output::line(format_args!("{table}\n"))?;
+    output::line(
+        "Latency is the time of a whole batch: until the first of its keys can be served.",
+    )?;
+    output::line(measuring::footer(&report.method, &report.machine))?;
+    output::line(format_args!("Memory: {}.", report.memory_method))?;
     let noisy = report.points.iter().filter(|point| point.per_key.is_noisy()).count();
     warn_of_noise(noisy, report.points.len())
 }

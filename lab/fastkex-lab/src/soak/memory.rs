@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use cli::Failure;
+use output::Failure;
 use testbed::{Server, children, resident_bytes, wait_for};
 
 /// How often memory is looked at.

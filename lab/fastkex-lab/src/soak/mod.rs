@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, value_parser};
 use serde::Serialize;
 
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 use testbed::{Server, Stage};
 
 use memory::{Memory, Sample};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use cli::Failure;
+use output::Failure;
 
 use crate::client::Client;
 use crate::demo::heard::in_nginx_page;

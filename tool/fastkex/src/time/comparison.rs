@@ -9,7 +9,7 @@ use timer::{Errand, Search, Trip, Watch, run, search};
 
 use super::report;
 use crate::interrupt::Interrupt;
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 
 /// A run of the timer, with all that its report says beside the measurements.
 pub struct Comparison {
@@ -97,7 +97,7 @@ impl Comparison {
 
     /// Shows what was found, whole or not, and then says why it is not whole.
     fn publish(&self, found: &Run, gave_up: Option<Failure>) -> Outcome {
-        cli::line(report::text(found))?;
+        output::line(report::text(found))?;
         if let Some(file) = &self.json {
             // Without spaces: there is a number for each connection.
             let text = serde_json::to_string(found).map_err(Failure::new)? + "\n";

@@ -117,6 +117,17 @@ pub(crate) fn assert_refused(output: &Output, expected: &str) {
     assert!(error.starts_with(&prefix()) && error.contains(expected), "{expected}: {error}");
 }
 
+/// Wrong usage: exit code 2, nothing on standard output, and clap's error, whose first paragraph
+/// holds `expected`.
+pub(crate) fn assert_misused(output: &Output, expected: &str) {
+    let (out, error) = (stdout(output), stderr(output));
+    assert_eq!(output.status.code(), Some(2), "{expected}: {out}{error}");
+    assert_eq!(out, "", "{expected}");
+    let first = error.split("\n\n").next().unwrap();
+    assert!(first.starts_with("error: ") && first.contains(expected), "{expected}: {error}");
+    assert!(error.ends_with("For more information, try '--help'.\n"), "{error}");
+}
+
 /// As the timers write it, with numbers that nobody measured.
 pub(crate) fn run() -> Value {
     let sample = |seconds: f64| {

@@ -1,5 +1,5 @@
-//! What the project's commands share: printing, one line for what is wrong, and the exit status: 0
-//! if all is well, 1 if not, 2 if that could not be found out.
+//! Output of the commands: printing that never panics, an error in one line, and the exit status: 0
+//! for success, 1 for a negative result, 2 for an error.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -10,17 +10,16 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 
-/// Why a command could not do what was asked.
+/// The error of a command, in one line.
 #[derive(Debug)]
 pub struct Failure {
     line: String,
-    /// Whether nobody wants to be told.
+    /// Whether no line is printed.
     is_quiet: bool,
 }
 
-/// Whether all is well, or why that could not be found out.
+/// Whether the result is positive, or the error that prevented one.
 pub type Outcome = Result<bool, Failure>;
 
 impl Failure {
@@ -31,7 +30,7 @@ impl Failure {
         Failure { line: words.join(" "), is_quiet: false }
     }
 
-    /// Standard output takes no more. The reader of a pipe that was closed has what it wanted.
+    /// Standard output cannot be written. A closed pipe is no news: its reader has what it wanted.
     fn of_output(error: io::Error) -> Self {
         let is_quiet = error.kind() == io::ErrorKind::BrokenPipe;
         Failure { is_quiet, ..Self::new(format!("standard output: {error}")) }
@@ -65,6 +64,9 @@ pub fn text(text: impl Display) -> Result<(), Failure> {
     write!(io::stdout(), "{text}").map_err(Failure::of_output)
 }
 
+/// Exit status of wrong usage and other errors.
+const ERROR: u8 = 2;
+
 /// The command's name, which [`main()`] knows.
 static NAME: OnceLock<String> = OnceLock::new();
 
@@ -75,38 +77,31 @@ pub fn note(text: impl Display) {
     let _ = writeln!(io::stderr(), "{name}: {text}");
 }
 
-/// Runs the command called `name` with the arguments of this process. Help goes to standard output;
-/// what is wrong, with the arguments or later, becomes one line on standard error. If standard
-/// output takes not all of what is printed, that is wrong, too, and the exit status 2; a pipe that
-/// was closed gets no line, as with other programs.
+/// Runs the command called `name` with the arguments of this process. Wrong usage and help are
+/// clap's, with its exit status, 2 for wrong usage. An error later becomes one line on standard
+/// error and exit status 2, also if standard output does not take all that is printed; a closed
+/// pipe gets no line, as with other programs.
 pub fn main<C: Parser>(name: &str, run: impl FnOnce(C) -> Outcome) -> ExitCode {
     let _ = NAME.set(name.to_owned());
     let outcome = match C::try_parse() {
         Ok(arguments) => run(arguments),
-        Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => text(error).map(|()| true),
-            _ => Err(usage(name, &error)),
-        },
+        Err(usage) if usage.use_stderr() => {
+            // If it cannot be printed, that cannot be printed either.
+            let _ = usage.print();
+            return ExitCode::from(ERROR);
+        }
+        Err(help) => help.print().map(|()| true).map_err(Failure::of_output),
     };
-    // What has no end of a line yet.
-    let flushed = |is_well| io::stdout().flush().map(|()| is_well).map_err(Failure::of_output);
-    match outcome.and_then(flushed) {
+    // A last line may have no end yet.
+    let flushed = |is_positive| io::stdout().flush().map(|()| is_positive);
+    match outcome.and_then(|is_positive| flushed(is_positive).map_err(Failure::of_output)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(failure) => {
             if !failure.is_quiet {
                 note(failure);
             }
-            ExitCode::from(2)
+            ExitCode::from(ERROR)
         }
     }
-}
-
-fn usage(name: &str, error: &clap::Error) -> Failure {
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Failure::new(format!("no command given: try '{name} --help'"));
-    }
-    let text = error.to_string();
-    let problem = text.split("\n\n").next().unwrap_or_default();
-    Failure::new(format!("{}: try '{name} --help'", problem.trim_start_matches("error: ")))
 }
