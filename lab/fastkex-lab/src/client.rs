@@ -12,7 +12,7 @@ use output::Failure;
 use crate::groups::{self, Group};
 
 /// A server that says nothing for so long has failed.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The system's libssl and its providers, and ours.
 pub(crate) fn context(module: &Path) -> Result<LibraryContext, Failure> {
@@ -48,7 +48,7 @@ impl Client {
         let connect = || {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
             stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_read_timeout(Some(TIMEOUT))?;
             Ok(stream)
         };
         let stream = connect().map_err(|error: io::Error| Failure::new(error))?;

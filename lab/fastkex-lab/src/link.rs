@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use output::Failure;
 use shaper::{Link, Shaper};
-use timer::Target;
+use timer::Endpoint;
 
 /// A link that is slower than the one there is.
 #[derive(Args, Debug)]
@@ -39,10 +39,10 @@ impl LinkArguments {
         latency.into_iter().chain(bandwidth).collect()
     }
 
-    /// The target at the end of the link, for as long as that is there; the target as it is if there is none.
-    pub(crate) fn before(&self, target: Target) -> Result<(Target, Option<Shaper>), Failure> {
-        let Some(link) = self.link() else { return Ok((target, None)) };
-        let shaper = Shaper::start(link, target.address()).map_err(Failure::about("link"))?;
-        Ok((target.by_way_of(shaper.address()), Some(shaper)))
+    /// The endpoint at the end of the link, for as long as that is there; the endpoint as it is if there is none.
+    pub(crate) fn before(&self, endpoint: Endpoint) -> Result<(Endpoint, Option<Shaper>), Failure> {
+        let Some(link) = self.link() else { return Ok((endpoint, None)) };
+        let shaper = Shaper::start(link, endpoint.address()).map_err(Failure::about("link"))?;
+        Ok((endpoint.by_way_of(shaper.address()), Some(shaper)))
     }
 }

@@ -12,8 +12,8 @@ use testbed::processor;
 use testbed::{DNS_NAME, Listening, Offer, SERVER_NAME, Set, Started};
 use timer::results::{self, What};
 use timer::{
-    Client, DnsQuery, Errand, Handshake, HttpRequests, Page, Search, Target, Trip, Trust,
-    libraries, taken_apart,
+    Client, DnsQuery, Endpoint, Handshake, HttpRequests, Label, Page, Search, Target, Trust,
+    Workload, libraries,
 };
 
 use crate::link::LinkArguments;
@@ -169,11 +169,11 @@ impl HandshakeScene {
                 }
             };
             let Some(servers) = present(started?) else { continue };
-            let stand = Stand::new(&setting, servers)?;
-            let trips = stand.trips(|_| Ok(vec![(None, Handshake)]))?;
+            let running = Running::new(&setting, servers)?;
+            let targets = running.targets(|_| Ok(vec![(None, Handshake)]))?;
             let comparison =
-                stand.comparison(What::Tls, "handshake", &format!("handshake-{name}"))?;
-            is_well &= comparison.run(&trips, &self.sizes.plan())?;
+                running.comparison(What::Tls, "handshake", &format!("handshake-{name}"))?;
+            is_well &= comparison.run(&targets, &self.sizes.plan())?;
         }
         Ok(is_well)
     }
@@ -184,16 +184,16 @@ impl DotScene {
         let setting = Setting::new(&self.setting, self.certificate, interrupt)?;
         let started = testbed::unbound(&setting.set, self.certificate, &setting.offers);
         let Some(servers) = present(started?) else { return Ok(false) };
-        let stand = Stand::new(&setting, servers)?;
-        let trips = stand.trips(|_| Ok(vec![(None, DnsQuery::new(DNS_NAME, "A")?)]))?;
-        let one_by_one = stand.comparison(What::Dot, "dot", "dot")?;
-        let is_well = one_by_one.run(&trips, &self.sizes.plan())?;
+        let running = Running::new(&setting, servers)?;
+        let targets = running.targets(|_| Ok(vec![(None, DnsQuery::new(DNS_NAME, "A")?)]))?;
+        let one_by_one = running.comparison(What::Dot, "dot", "dot")?;
+        let is_well = one_by_one.run(&targets, &self.sizes.plan())?;
         if setting.is_over() {
             return Ok(false);
         }
         let search = Search { step: self.step, clients: self.clients };
-        let peak = stand.comparison(What::Dot, "dot", "dot-peak")?;
-        Ok(peak.search(&trips, &search)? && is_well)
+        let peak = running.comparison(What::Dot, "dot", "dot-peak")?;
+        Ok(peak.search(&targets, &search)? && is_well)
     }
 }
 
@@ -206,14 +206,14 @@ impl HttpScene {
         let Some(servers) = present(testbed::haproxy_before(&setting.set, &servers)?) else {
             return Ok(false);
         };
-        let stand = Stand::new(&setting, servers)?;
-        let trips = stand.trips(|server| {
+        let running = Running::new(&setting, servers)?;
+        let targets = running.targets(|server| {
             let page = Page::parse(&format!("https://{SERVER_NAME}:{}{path}", server.port))?;
-            let errand = |&count: &usize| Ok((Some(count), HttpRequests::new(&page, count)?));
-            self.requests.iter().map(errand).collect()
+            let workload = |&count: &usize| Ok((Some(count), HttpRequests::new(&page, count)?));
+            self.requests.iter().map(workload).collect()
         })?;
-        let comparison = stand.comparison(What::Http, "http", "http")?;
-        comparison.run(&trips, &self.sizes.plan())
+        let comparison = running.comparison(What::Http, "http", "http")?;
+        comparison.run(&targets, &self.sizes.plan())
     }
 }
 
@@ -271,7 +271,7 @@ impl<'a> Setting<'a> {
         let labels: Vec<String> = if arguments.groups.is_empty() {
             let mut usual = Vec::new();
             for label in USUAL {
-                let (groups, _) = taken_apart(label)?;
+                let Label { groups, .. } = Label::parse(label)?;
                 if client.has_group(groups) && set.knows(groups)? {
                     usual.push(label.to_owned());
                 }
@@ -311,56 +311,56 @@ impl<'a> Setting<'a> {
 
 /// What a server is to accept of a candidate called `label`.
 pub(crate) fn offer(label: &str) -> Result<Offer, Failure> {
-    let (groups, is_faster) = taken_apart(label)?;
-    let offer = Offer::new(groups);
-    Ok(if is_faster { offer.faster() } else { offer })
+    let label = Label::parse(label)?;
+    let offer = Offer::new(label.groups);
+    Ok(if label.uses_fastkex() { offer.with_fastkex() } else { offer })
 }
 
 /// Servers that run, and the links to them.
-struct Stand<'a> {
+struct Running<'a> {
     setting: &'a Setting<'a>,
     servers: Vec<Listening>,
-    targets: Vec<Target>,
-    /// For as long as the stand is there.
+    endpoints: Vec<Endpoint>,
+    /// Links run as long as this value exists.
     _links: Vec<Shaper>,
 }
 
-impl<'a> Stand<'a> {
+impl<'a> Running<'a> {
     fn new(setting: &'a Setting<'a>, servers: Vec<Listening>) -> Result<Self, Failure> {
-        let (mut targets, mut links) = (Vec::new(), Vec::new());
+        let (mut endpoints, mut links) = (Vec::new(), Vec::new());
         for server in &servers {
-            let target = Target::at("127.0.0.1", server.port, setting.arguments.timeout)?;
-            let (target, link) = setting.arguments.link.before(target)?;
-            targets.push(target);
+            let endpoint = Endpoint::at("127.0.0.1", server.port, setting.arguments.timeout)?;
+            let (endpoint, link) = setting.arguments.link.before(endpoint)?;
+            endpoints.push(endpoint);
             links.extend(link);
         }
-        Ok(Self { setting, servers, targets, _links: links })
+        Ok(Self { setting, servers, endpoints, _links: links })
     }
 
     /// Trips of each candidate to its server.
-    fn trips<E: Errand>(
+    fn targets<E: Workload>(
         &self,
-        errands: impl Fn(&Listening) -> Result<Vec<(Option<usize>, E)>, Failure>,
-    ) -> Result<Vec<Trip<E>>, Failure> {
+        workloads: impl Fn(&Listening) -> Result<Vec<(Option<usize>, E)>, Failure>,
+    ) -> Result<Vec<Target<E>>, Failure> {
         let Setting { client, trust, labels, arguments, .. } = self.setting;
-        let mut trips = Vec::new();
-        for ((server, target), label) in self.servers.iter().zip(&self.targets).zip(labels) {
-            for (requests, errand) in errands(server)? {
+        let mut targets = Vec::new();
+        for ((server, endpoint), label) in self.servers.iter().zip(&self.endpoints).zip(labels) {
+            for (requests, workload) in workloads(server)? {
                 let busy = server.clone();
-                trips.push(Trip {
+                targets.push(Target {
                     candidate: client.candidate(label, trust, None)?,
-                    target: target.clone(),
+                    endpoint: endpoint.clone(),
                     server_name: SERVER_NAME.into(),
-                    errand,
+                    workload,
                     requests,
-                    patience: arguments.timeout,
+                    timeout: arguments.timeout,
                     server_seconds: Some(Box::new(move || busy.seconds())),
                 });
             }
         }
         // All with one request, then all with two, as they are compared with one another.
-        trips.sort_by_key(|trip| trip.requests);
-        Ok(trips)
+        targets.sort_by_key(|target| target.requests);
+        Ok(targets)
     }
 
     /// A comparison that writes to a file called by this name, the certificate, the link, and an OpenSSL that is not the system's.

@@ -12,7 +12,7 @@ use fastkex::time::{ClientArguments, Sizes};
 use openssl_runtime::{KeyType, Libraries, LibraryContext};
 use testbed::{SERVER_NAME, Set, Started};
 use timer::results::Plan;
-use timer::{Client, Errand, Handshake, Target, Trip, Trust, libraries, own_time};
+use timer::{Client, Endpoint, Handshake, Target, Trust, Workload, libraries, own_time};
 
 use crate::scene::offer;
 use fastkex::module;
@@ -48,23 +48,23 @@ impl SelfCheck {
             let libraries = libraries(arguments.libssl.as_deref())?;
             return alone(&libraries, arguments.module.as_deref(), &plan);
         };
-        let target = Target::find(server, arguments.timeout)?;
+        let endpoint = Endpoint::find(server, arguments.timeout)?;
         let client = arguments.load()?;
-        with(&arguments.trips(&client, &target, &|| Ok((None, Handshake)))?, &plan)
+        with(&arguments.targets(&client, &endpoint, &|| Ok((None, Handshake)))?, &plan)
     }
 }
 
 /// With these servers.
-fn with<E: Errand>(trips: &[Trip<E>], plan: &Plan) -> Outcome {
+fn with<E: Workload>(targets: &[Target<E>], plan: &Plan) -> Outcome {
     let mut is_little = true;
-    for trip in trips {
+    for target in targets {
         // These do not count.
-        own_time(trip, plan.warm_up)?;
-        let time = own_time(trip, plan.connections)?;
+        own_time(target, plan.warm_up)?;
+        let time = own_time(target, plan.connections)?;
         let part = time.own() / time.all;
         output::line(format_args!(
             "{}: {:.1} \u{b5}s a connection, of which libssl and libcrypto {:.1}, the kernel and the server {:.1}, this tool {:.1} ({})",
-            trip.candidate.label,
+            target.candidate.label,
             time.all,
             time.libssl,
             time.kernel,
@@ -78,7 +78,7 @@ fn with<E: Errand>(trips: &[Trip<E>], plan: &Plan) -> Outcome {
 
 /// With a minimal server of our own, and a key exchange that costs nothing if there is one, so that a connection is as short as can be.
 fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan) -> Outcome {
-    const PATIENCE: Duration = Duration::from_secs(5);
+    const TIMEOUT: Duration = Duration::from_secs(5);
     let module = module::find(asked_for, libraries)?;
     let tool = env::current_exe().map_err(Failure::about("this program"))?;
     let null = Some(tool.with_file_name(NULL_FILE)).filter(|file| file.exists());
@@ -113,19 +113,19 @@ fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan) -> Outcom
     let trust = fs::read(&certificate).map_err(Failure::about(certificate.display()))?;
     let client = Client::new(libraries, &modules)?;
     let candidate = client.candidate(&label, &Trust::Pem(trust), None)?;
-    let mut trips = Vec::new();
+    let mut targets = Vec::new();
     for server in &servers {
-        trips.push(Trip {
+        targets.push(Target {
             candidate: candidate.clone(),
-            target: Target::at("127.0.0.1", server.port, PATIENCE)?,
+            endpoint: Endpoint::at("127.0.0.1", server.port, TIMEOUT)?,
             server_name: SERVER_NAME.into(),
-            errand: Handshake,
+            workload: Handshake,
             requests: None,
-            patience: PATIENCE,
+            timeout: TIMEOUT,
             server_seconds: None,
         });
     }
-    with(&trips, plan)
+    with(&targets, plan)
 }
 
 /// The group that a module announces first.

@@ -19,7 +19,7 @@ pub(crate) struct Source {
     pub(crate) sha_256: &'static str,
 }
 
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 impl Source {
     /// Puts it into the stage's folder under a name: the one in a file, or else fetched.
@@ -58,7 +58,7 @@ impl Source {
             name,
             self.address,
         ]);
-        let fetched = stage.run_within(PATIENCE, &mut curl)?.output_of("curl");
+        let fetched = stage.run_within(TIMEOUT, &mut curl)?.output_of("curl");
         fetched.map(drop).map_err(|failure| {
             Failure::new(format!(
                 "{}: {failure}; '--source FILE' takes one from elsewhere",

@@ -17,10 +17,10 @@ pub(crate) struct Time {
 impl Time {
     pub(crate) fn run(&self) -> Outcome {
         let mut running = None;
-        self.time.run_via(&mut |target| {
-            let (target, link) = self.link.before(target)?;
+        self.time.run_via(&mut |endpoint| {
+            let (endpoint, link) = self.link.before(endpoint)?;
             running = link;
-            Ok(target)
+            Ok(endpoint)
         })
     }
 }

@@ -561,7 +561,8 @@ fn data(run: &Run) -> Markup {
 fn peaks(run: &Run) -> Markup {
     let best = |peak: &Peak| peak.best().filter(|best| best.served > 0).copied();
     // OpenSSL's, as in the table of rates.
-    let is_base = |peak: &&Peak| words::canonical(&peak.group) == "x25519" && !peak.is_faster();
+    let is_base =
+        |peak: &&Peak| words::canonical(&peak.group) == "x25519" && !peak.parts().uses_fastkex();
     let base = run.peaks.iter().find(is_base).and_then(best).map(|best| best.per_minute());
     let row = |peak: &Peak| {
         let mut row = vec![words::peak_name(peak), peak.group.clone(), peak.certificate.clone()];

@@ -23,18 +23,18 @@ NumTickets = 0
 
 /// What the module is called in the configuration. stunnel has a property query with a provider of its own in it, which does away with
 /// [`preference`]; libcrypto then takes what comes first, by the names of its providers.
-fn provider(faster: bool) -> &'static str {
-    if faster { "before-default" } else { "fastkex" }
+fn provider(uses_fastkex: bool) -> &'static str {
+    if uses_fastkex { "before-default" } else { "fastkex" }
 }
 
 /// Whose X25519 and Ed25519 are taken.
-pub(crate) fn preference(faster: bool) -> &'static str {
-    if faster { "?provider=fastkex" } else { "?provider=default" }
+pub(crate) fn preference(uses_fastkex: bool) -> &'static str {
+    if uses_fastkex { "?provider=fastkex" } else { "?provider=default" }
 }
 
 /// Keys of the module's section: without them it would keep X25519 and Ed25519 to itself where they are not the faster ones.
-pub(crate) fn keys(faster: bool) -> &'static [(&'static str, &'static str)] {
-    if faster { &[("x25519", "on"), ("ed25519", "on")] } else { &[] }
+pub(crate) fn keys(uses_fastkex: bool) -> &'static [(&'static str, &'static str)] {
+    if uses_fastkex { &[("x25519", "on"), ("ed25519", "on")] } else { &[] }
 }
 
 impl Set {
@@ -47,7 +47,7 @@ impl Set {
         Ok(accepts(&context, groups))
     }
 
-    /// Writes the configuration of a server whose ports accept these offers, all `faster` or none, and gives its path. With
+    /// Writes the configuration of a server whose ports accept these offers, all of them with fastkex or none, and gives its path. With
     /// `sets_groups`, those of the first are for whatever speaks TLS.
     pub(crate) fn configure(
         &self,
@@ -68,10 +68,11 @@ impl Set {
 
     fn text(&self, offer: &Offer, groups: Option<&str>) -> Result<String, Failure> {
         const BASE: &str = "base.cnf";
-        let (release, provider) = (release(&self.libraries), provider(offer.faster));
-        let keys = keys(offer.faster).iter().map(|(key, value)| ((*key).into(), (*value).into()));
+        let (release, provider) = (release(&self.libraries), provider(offer.uses_fastkex));
+        let keys =
+            keys(offer.uses_fastkex).iter().map(|(key, value)| ((*key).into(), (*value).into()));
         let keys: Vec<(String, String)> = keys.collect();
-        let properties = Some(preference(offer.faster));
+        let properties = Some(preference(offer.uses_fastkex));
         let module = &self.module;
         let ours = Addition { release, provider, module, keys: &keys, groups, properties };
         self.stage.write(BASE, FULL_HANDSHAKES)?;
@@ -104,7 +105,7 @@ impl Set {
         let further = self.further.iter().enumerate();
         let further = further.map(|(index, module)| (further_name(index), module));
         for (name, module) in
-            [(provider(offer.faster).to_owned(), &self.module)].into_iter().chain(further)
+            [(provider(offer.uses_fastkex).to_owned(), &self.module)].into_iter().chain(further)
         {
             if !is_active(&name) {
                 let text = module.display().to_string();

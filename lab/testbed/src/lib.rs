@@ -11,7 +11,7 @@
 //! # fn main() -> Result<(), output::Failure> {
 //! let libraries = Libraries::system().map_err(output::Failure::new)?;
 //! let set = Set::new(&libraries, "fastkex.so".as_ref(), "fastkex".as_ref())?.on(testbed::processor::last());
-//! let offers = [Offer::new("X25519"), Offer::new("X25519").faster(), Offer::new("sntrup761")];
+//! let offers = [Offer::new("X25519"), Offer::new("X25519").with_fastkex(), Offer::new("sntrup761")];
 //! match testbed::nginx(&set, KeyType::Rsa2048, &offers)? {
 //!     Started::Listening(servers) => {
 //!         let before = servers[0].seconds();
@@ -66,7 +66,7 @@ pub struct Offer {
     /// Groups, as in OpenSSL's lists.
     pub groups: String,
     /// Whether X25519 and Ed25519 are computed by fastkex, whatever the machine; else by OpenSSL.
-    pub faster: bool,
+    pub uses_fastkex: bool,
 }
 
 /// A server, or what stands between it and the client.
@@ -105,12 +105,12 @@ pub enum Started {
 impl Offer {
     /// These groups, with X25519 and Ed25519 by OpenSSL.
     pub fn new(groups: impl Into<String>) -> Self {
-        Self { groups: groups.into(), faster: false }
+        Self { groups: groups.into(), uses_fastkex: false }
     }
 
     /// The same with X25519 and Ed25519 by fastkex.
-    pub fn faster(self) -> Self {
-        Self { faster: true, ..self }
+    pub fn with_fastkex(self) -> Self {
+        Self { uses_fastkex: true, ..self }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{Listening, Offer, Program, Set, Started};
 pub const ROLE: &str = "minimal-server";
 const NAME: &str = "minimal server";
 /// A client that says nothing for so long is given up: it would keep others waiting.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Serialize, Deserialize)]
 struct Plan {
@@ -39,7 +39,7 @@ struct Plan {
 /// A port to be opened.
 #[derive(Serialize, Deserialize)]
 enum Listener {
-    Tls { groups: String, faster: bool },
+    Tls { groups: String, uses_fastkex: bool },
     Plain,
 }
 
@@ -85,7 +85,10 @@ fn start_with(
     openssl: Option<&Path>,
     leaves_out: bool,
 ) -> Result<Started, Failure> {
-    let tls = |offer: &Offer| Listener::Tls { groups: offer.groups.clone(), faster: offer.faster };
+    let tls = |offer: &Offer| Listener::Tls {
+        groups: offer.groups.clone(),
+        uses_fastkex: offer.uses_fastkex,
+    };
     let listeners = offers.iter().map(tls).collect();
     let (program, ready) = run(set, kind, listeners, openssl, leaves_out)?;
     let known = offers.iter().zip(ready.ports).filter_map(|(offer, port)| Some((offer, port?)));
@@ -152,8 +155,8 @@ pub fn serve(plan: &Path) -> Outcome {
     let mut ports = Vec::new();
     for listener in &plan.listeners {
         let settings = match listener {
-            Listener::Tls { groups, faster } => {
-                match plan.settings(&contexts[usize::from(*faster)], groups) {
+            Listener::Tls { groups, uses_fastkex } => {
+                match plan.settings(&contexts[usize::from(*uses_fastkex)], groups) {
                     Err(_) if plan.leaves_out => {
                         ports.push(None);
                         continue;
@@ -180,15 +183,19 @@ pub fn serve(plan: &Path) -> Outcome {
 }
 
 impl Plan {
-    fn context(&self, libraries: &Libraries, faster: bool) -> Result<LibraryContext, Failure> {
+    fn context(
+        &self,
+        libraries: &Libraries,
+        uses_fastkex: bool,
+    ) -> Result<LibraryContext, Failure> {
         let context = LibraryContext::new(libraries).map_err(Failure::new)?;
         context.load_provider("default").map_err(Failure::about("default"))?.keep();
-        let ours = context.load_provider_with(&self.module, keys(faster));
+        let ours = context.load_provider_with(&self.module, keys(uses_fastkex));
         ours.map_err(Failure::about(self.module.display()))?.keep();
         for module in &self.further {
             load(&context, module)?;
         }
-        context.set_default_properties(preference(faster)).map_err(Failure::new)?;
+        context.set_default_properties(preference(uses_fastkex)).map_err(Failure::new)?;
         Ok(context)
     }
 
@@ -203,7 +210,7 @@ impl Plan {
 
 /// Shakes hands, waits for the client's end, and ends. If anything is wrong the client sees it, too.
 fn answer(settings: Option<&SslContext>, stream: TcpStream) {
-    let _ = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(PATIENCE)));
+    let _ = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(TIMEOUT)));
     let Some(settings) = settings else {
         let _ = (&stream).read(&mut [0]);
         return;

@@ -12,7 +12,7 @@ use crate::set::{PAGES, certificate_names};
 use crate::version::{self, Version};
 use crate::{Listening, Offer, Program, Set, Started, answers};
 
-/// Starts nginx with one worker, TLS 1.3, full handshakes only, and the set's pages. It is one process for offers that are faster, and one
+/// Starts nginx with one worker, TLS 1.3, full handshakes only, and the set's pages. It is one process for offers with fastkex, and one
 /// for the others, as whose X25519 serves holds for a process.
 ///
 /// # Errors
@@ -25,8 +25,9 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
     set.certificate(kind)?;
     let ports = free_port_list(offers.len())?;
     let mut processes = HashMap::new();
-    for faster in [false, true] {
-        let of_it = || offers.iter().zip(&ports).filter(|(offer, _)| offer.faster == faster);
+    for uses_fastkex in [false, true] {
+        let of_it =
+            || offers.iter().zip(&ports).filter(|(offer, _)| offer.uses_fastkex == uses_fastkex);
         let asked: Vec<&Offer> = of_it().map(|(offer, _)| offer).collect();
         if asked.is_empty() {
             continue;
@@ -42,14 +43,14 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
         let mut command = set.stock("nginx");
         command.env("OPENSSL_CONF", openssl).args(["-e", "stderr", "-p", ".", "-c", &file]);
         let ready = |_: &str| of_it().all(|(_, port)| answers(*port));
-        processes.insert(faster, set.start(&name, &mut command, ready)?.id());
+        processes.insert(uses_fastkex, set.start(&name, &mut command, ready)?.id());
     }
     let listening = offers.iter().zip(ports).map(|(offer, port)| Listening {
         offer: offer.clone(),
         port,
         tls: Program {
             name: version.name.clone(),
-            processes: processes.get(&offer.faster).copied().into_iter().collect(),
+            processes: processes.get(&offer.uses_fastkex).copied().into_iter().collect(),
         },
         openssl: version.openssl.clone(),
         others: Vec::new(),

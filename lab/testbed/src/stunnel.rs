@@ -14,7 +14,7 @@ use crate::version::{self, Version};
 use crate::{Listening, Offer, Program, Set, Started, answers, minimal, nginx};
 
 /// Starts stunnel with TLS 1.3 and full handshakes only, in front of nginx without TLS, or, where that is not installed, of the minimal
-/// server. It is one process for offers that are faster, and one for the others, as for [`crate::nginx`].
+/// server. It is one process for offers with fastkex, and one for the others, as for [`crate::nginx`].
 ///
 /// # Errors
 /// A group is unknown, or stunnel does not start, or what is behind it.
@@ -25,9 +25,9 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
     };
     let backend = Backend::start(set, kind)?;
     let mut listening = backend.listening(offers, &version)?;
-    for faster in [false, true] {
+    for uses_fastkex in [false, true] {
         let of_it: Vec<&mut Listening> =
-            listening.iter_mut().filter(|one| one.offer.faster == faster).collect();
+            listening.iter_mut().filter(|one| one.offer.uses_fastkex == uses_fastkex).collect();
         if of_it.is_empty() {
             continue;
         }
@@ -52,7 +52,7 @@ pub struct OwnStunnel<'a> {
     pub configuration: &'a Path,
 }
 
-/// As [`start`], with such a program, one process for all offers; that they are faster is of no account.
+/// As [`start`], with such a program, one process for all offers; that they are with fastkex is of no account.
 ///
 /// # Errors
 /// It cannot be run, does not know a group, or does not start.

@@ -26,7 +26,7 @@ fn offers() -> Vec<Offer> {
     ["X25519", "sntrup761", "X25519SNTRUP761"]
         .map(Offer::new)
         .into_iter()
-        .chain([Offer::new("X25519").faster()])
+        .chain([Offer::new("X25519").with_fastkex()])
         .collect()
 }
 
@@ -63,7 +63,7 @@ impl Scene {
     }
 
     /// Shakes hands and closes cleanly, with every one of them, and looks whether that is seen in their time.
-    fn shake_hands(&self, kind: KeyType, servers: &[Listening]) {
+    fn handshake(&self, kind: KeyType, servers: &[Listening]) {
         assert_eq!(servers.len(), offers().len());
         for (server, offer) in servers.iter().zip(offers()) {
             assert_eq!(server.offer, offer);
@@ -153,7 +153,7 @@ fn nginx_shakes_hands() {
     // Whose X25519 serves holds for a process.
     assert_eq!(servers[0].tls, servers[1].tls);
     assert_ne!(servers[0].tls, servers[3].tls);
-    scene.shake_hands(KeyType::Rsa2048, &servers);
+    scene.handshake(KeyType::Rsa2048, &servers);
     scene.end(&servers);
 }
 
@@ -163,7 +163,7 @@ fn stunnel_shakes_hands() {
     let kind = KeyType::Rsa2048;
     let Some(servers) = present(stunnel(&scene.set, kind, &offers()).unwrap()) else { return };
     assert!(has_version(&servers[0].tls.name, "stunnel"), "{servers:?}");
-    scene.shake_hands(kind, &servers);
+    scene.handshake(kind, &servers);
     // What is behind it answers, too.
     let mut stream = scene.connect(kind, &servers[1]);
     if servers[1].others[0].name.starts_with("nginx") {
@@ -194,7 +194,7 @@ fn a_stunnel_reads_what_it_is_given() {
     let servers = own_stunnel(&scene.set, own, kind, &offers()).unwrap();
     assert!(has_version(&servers[0].tls.name, "stunnel"), "{servers:?}");
     assert_eq!(servers[0].openssl, libraries.version().to_string());
-    scene.shake_hands(kind, &servers);
+    scene.handshake(kind, &servers);
 
     let absent = OwnStunnel { program: Path::new("/no/such"), ..own };
     let failure = own_stunnel(&scene.set, absent, kind, &offers()).unwrap_err().to_string();
@@ -210,7 +210,7 @@ fn the_minimal_server_shakes_hands() {
     let Some(scene) = Scene::new() else { return };
     let kind = KeyType::Ed25519;
     let servers = present(minimal::start(&scene.set, kind, &offers(), None).unwrap()).unwrap();
-    scene.shake_hands(kind, &servers);
+    scene.handshake(kind, &servers);
     scene.end(&servers);
 }
 
@@ -231,7 +231,7 @@ fn unbound_shakes_hands_and_answers() {
     let kind = KeyType::EcP256;
     let Some(servers) = present(unbound(&scene.set, kind, &offers()).unwrap()) else { return };
     assert!(has_version(&servers[0].tls.name, "unbound"), "{servers:?}");
-    scene.shake_hands(kind, &servers);
+    scene.handshake(kind, &servers);
     for (kind_of_record, data) in
         [(1, DNS_ADDRESS.octets().to_vec()), (28, DNS_ADDRESS_6.octets().to_vec())]
     {
@@ -275,7 +275,7 @@ fn pages_come_through_haproxy() {
     assert!(has_version(&servers[0].others[0].name, "haproxy"), "{servers:?}");
     assert!(servers.iter().zip(&behind).all(|(one, behind)| one.port != behind.port));
     let balancer = servers[0].others[0].seconds().unwrap();
-    scene.shake_hands(kind, &servers);
+    scene.handshake(kind, &servers);
     for server in &servers {
         let mut stream = scene.connect(kind, server);
         for _ in 0..2 {

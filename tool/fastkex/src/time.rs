@@ -10,7 +10,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use timer::results::{Plan, What};
 use timer::{
-    Client, DnsQuery, Errand, Handshake, HttpRequests, Page, Search, Target, Trip, Trust, libraries,
+    Client, DnsQuery, Endpoint, Handshake, HttpRequests, Page, Search, Target, Trust, Workload,
+    libraries,
 };
 
 use crate::interrupt::Interrupt;
@@ -147,8 +148,8 @@ pub struct Sizes {
     concurrency: usize,
 }
 
-/// Replaces a target by another one.
-pub type Via<'a> = &'a mut dyn FnMut(Target) -> Result<Target, Failure>;
+/// Replaces an endpoint by another one.
+pub type Via<'a> = &'a mut dyn FnMut(Endpoint) -> Result<Endpoint, Failure>;
 
 const MOST: usize = 100_000_000;
 const MOST_PARALLEL: usize = 4096;
@@ -195,7 +196,7 @@ impl Time {
         self.run_via(&mut Ok)
     }
 
-    /// Times connections to the target that `via` returns for the one that was named, such as the same server behind a proxy.
+    /// Times connections to the endpoint that `via` returns for the one that was named, such as the same server behind a proxy.
     ///
     /// # Errors
     /// There is no such server, or the run could not be finished.
@@ -211,11 +212,11 @@ impl Time {
 impl Tls {
     fn run(&self, via: Via<'_>) -> Outcome {
         let interrupt = Interrupt::heed()?;
-        let target = via(Target::find(&self.server, self.client.timeout)?)?;
+        let endpoint = via(Endpoint::find(&self.server, self.client.timeout)?)?;
         let client = self.client.load()?;
-        let trips = self.client.trips(&client, &target, &|| Ok((None, Handshake)))?;
-        let comparison = self.client.comparison(What::Tls, &target, &client, interrupt);
-        comparison.run(&trips, &self.sizes.plan())
+        let targets = self.client.targets(&client, &endpoint, &|| Ok((None, Handshake)))?;
+        let comparison = self.client.comparison(What::Tls, &endpoint, &client, interrupt);
+        comparison.run(&targets, &self.sizes.plan())
     }
 }
 
@@ -224,14 +225,14 @@ impl Dot {
         let query = || Ok((None, DnsQuery::new(&self.name, &self.record_type)?));
         query()?;
         let interrupt = Interrupt::heed()?;
-        let target = via(Target::find(&self.server, self.client.timeout)?)?;
+        let endpoint = via(Endpoint::find(&self.server, self.client.timeout)?)?;
         let client = self.client.load()?;
-        let trips = self.client.trips(&client, &target, &query)?;
-        let comparison = self.client.comparison(What::Dot, &target, &client, interrupt);
+        let targets = self.client.targets(&client, &endpoint, &query)?;
+        let comparison = self.client.comparison(What::Dot, &endpoint, &client, interrupt);
         if self.peak {
-            return comparison.search(&trips, &Search { step: self.step, clients: self.clients });
+            return comparison.search(&targets, &Search { step: self.step, clients: self.clients });
         }
-        comparison.run(&trips, &self.sizes.plan())
+        comparison.run(&targets, &self.sizes.plan())
     }
 }
 
@@ -239,15 +240,15 @@ impl Http {
     fn run(&self, via: Via<'_>) -> Outcome {
         let page = Page::parse(&self.url)?;
         let interrupt = Interrupt::heed()?;
-        let target = via(Target::at(&page.host, page.port, self.client.timeout)?)?;
+        let endpoint = via(Endpoint::at(&page.host, page.port, self.client.timeout)?)?;
         let client = self.client.load()?;
-        let mut trips = Vec::new();
+        let mut targets = Vec::new();
         for &count in &self.requests {
-            let errand = || Ok((Some(count), HttpRequests::new(&page, count)?));
-            trips.extend(self.client.trips(&client, &target, &errand)?);
+            let workload = || Ok((Some(count), HttpRequests::new(&page, count)?));
+            targets.extend(self.client.targets(&client, &endpoint, &workload)?);
         }
-        let comparison = self.client.comparison(What::Http, &target, &client, interrupt);
-        comparison.run(&trips, &self.sizes.plan())
+        let comparison = self.client.comparison(What::Http, &endpoint, &client, interrupt);
+        comparison.run(&targets, &self.sizes.plan())
     }
 }
 
@@ -293,61 +294,61 @@ impl ClientArguments {
         }
     }
 
-    /// A trip for each candidate.
+    /// A target for each candidate.
     ///
     /// # Errors
     /// OpenSSL does not know a group, or the server takes none of the usual ones.
-    pub fn trips<E: Errand>(
+    pub fn targets<E: Workload>(
         &self,
         client: &Client,
-        target: &Target,
-        errand: &dyn Fn() -> Result<(Option<usize>, E), Failure>,
-    ) -> Result<Vec<Trip<E>>, Failure> {
+        endpoint: &Endpoint,
+        workload: &dyn Fn() -> Result<(Option<usize>, E), Failure>,
+    ) -> Result<Vec<Target<E>>, Failure> {
         let trust = self.trust()?;
-        let trip = |label: &str| -> Result<Trip<E>, Failure> {
+        let target = |label: &str| -> Result<Target<E>, Failure> {
             let candidate = client.candidate(label, &trust, self.sigalgs.as_deref())?;
-            let (requests, errand) = errand()?;
-            Ok(Trip {
+            let (requests, workload) = workload()?;
+            Ok(Target {
                 candidate,
-                target: target.clone(),
-                server_name: self.server_name.clone().unwrap_or_else(|| target.host().into()),
-                errand,
+                endpoint: endpoint.clone(),
+                server_name: self.server_name.clone().unwrap_or_else(|| endpoint.host().into()),
+                workload,
                 requests,
-                patience: self.timeout,
+                timeout: self.timeout,
                 server_seconds: None,
             })
         };
         if !self.groups.is_empty() {
-            return self.groups.iter().map(|label| trip(label)).collect();
+            return self.groups.iter().map(|label| target(label)).collect();
         }
         let known: Vec<_> = USUAL.into_iter().filter(|group| client.has_group(group)).collect();
-        let mut trips = Vec::new();
+        let mut targets = Vec::new();
         for label in &known {
-            let trip = trip(label)?;
-            if trip.try_once().is_ok() {
-                trips.push(trip);
+            let target = target(label)?;
+            if target.try_once().is_ok() {
+                targets.push(target);
             }
         }
-        if trips.is_empty() {
+        if targets.is_empty() {
             // What is wrong is not the group, if none will do.
-            trip(&known.join(":"))?.try_once()?;
+            target(&known.join(":"))?.try_once()?;
         }
-        if trips.is_empty() {
-            return Err(Failure::new(format!("{target}: takes none of the groups by itself")));
+        if targets.is_empty() {
+            return Err(Failure::new(format!("{endpoint}: takes none of the groups by itself")));
         }
-        Ok(trips)
+        Ok(targets)
     }
 
     fn comparison(
         &self,
         what: What,
-        target: &Target,
+        endpoint: &Endpoint,
         client: &Client,
         interrupt: Interrupt,
     ) -> Comparison {
         Comparison {
             what,
-            target: target.to_string(),
+            target: endpoint.to_string(),
             client: client.name(),
             scene: None,
             interrupt,

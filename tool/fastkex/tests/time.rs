@@ -64,7 +64,7 @@ impl Setting {
 
     /// One that shakes hands, waits for the client's end, and closes.
     fn plain(&self, groups: &str) -> Server {
-        self.serve(groups, Box::new(|settings, stream, _| drop(shake_hands(settings, stream))))
+        self.serve(groups, Box::new(|settings, stream, _| drop(handshake(settings, stream))))
     }
 
     fn time(&self, what: &str, server: &Server, arguments: &[&str]) -> Output {
@@ -88,7 +88,7 @@ impl Setting {
     }
 }
 
-fn shake_hands(settings: &SslContext, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+fn handshake(settings: &SslContext, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
     stream.set_nodelay(true).unwrap();
     let mut stream = TlsStream::new(settings, stream, None).ok()?;
     let _ = stream.read(&mut [0]);
@@ -364,7 +364,7 @@ fn failures_are_counted_and_nothing_is_made_of_them() {
         if number > 2 && number % 4 == 0 {
             thread::sleep(Duration::from_millis(100));
         } else {
-            shake_hands(settings, stream);
+            handshake(settings, stream);
         }
     });
     let server = setting.serve("X25519", manners);
@@ -388,7 +388,7 @@ fn a_server_that_goes_away_leaves_what_was_measured() {
     let Some(setting) = Setting::new() else { return };
     let manners: Manners = Box::new(|settings, stream, number| {
         if number < 30 {
-            shake_hands(settings, stream);
+            handshake(settings, stream);
         }
     });
     let server = setting.serve("X25519", manners);

@@ -26,7 +26,7 @@ const MODULE: &str = "tls/openssl/libgioopenssl.so";
 pub(crate) const FILE: &str = "libgioopenssl.so";
 /// Says what the backend was built from.
 const STAMP: &str = "stamp";
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Where the backend is kept, alone.
 pub(crate) fn folder() -> PathBuf {
@@ -53,7 +53,7 @@ fn build(stage: &Stage, source: Option<&Path>, folder: &Path) -> Result<(), Fail
     eprintln!("building glib-networking {VERSION}'s OpenSSL backend: some seconds");
     SOURCE.provide(stage, ARCHIVE, source)?;
     let run = |program: &str, arguments: &[&str]| {
-        let finished = stage.run_within(PATIENCE, stage.stock(program).args(arguments))?;
+        let finished = stage.run_within(TIMEOUT, stage.stock(program).args(arguments))?;
         finished.output_of(program)
     };
     run("tar", &["-xf", ARCHIVE])?;

@@ -11,7 +11,7 @@ use testbed::Stage;
 /// The key of an element's reference (WebDriver, section 11).
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// A browser may take long to start.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// How often a browser is started, if it does not come up.
 const ATTEMPTS: u32 = 3;
 /// For what is left of the last one to end.
@@ -104,7 +104,7 @@ impl<'a> Browser<'a> {
             curl.args(["--data", &body.to_string()]);
         }
         curl.arg(format!("{}{path}", self.address));
-        value_in(&self.stage.run_within(PATIENCE, &mut curl)?.output_of("curl")?)
+        value_in(&self.stage.run_within(TIMEOUT, &mut curl)?.output_of("curl")?)
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct CeilingClient {
 }
 
 /// A server that says nothing for so long has failed.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// What a client may take besides its turns.
 const OVERHEAD: Duration = Duration::from_secs(60);
 /// Seconds before a turn in which connections are not counted, or those of a turn if that is shorter: pools of keys, which rest while
@@ -38,8 +38,8 @@ pub(crate) fn expected_time(visit: &Visit) -> Duration {
 
 /// Runs it.
 pub(crate) fn run(stage: &Stage, visit: &Visit) -> Result<Found, Failure> {
-    let patience = OVERHEAD + 2 * expected_time(visit);
-    let finished = stage.run_within(patience, &mut role(stage, "ceiling-client", visit)?)?;
+    let timeout = OVERHEAD + 2 * expected_time(visit);
+    let finished = stage.run_within(timeout, &mut role(stage, "ceiling-client", visit)?)?;
     if !finished.status.success() {
         let complaint = finished.complaint();
         return Err(Failure::new(complaint.strip_prefix("fastkex-lab: ").unwrap_or(complaint)));
@@ -185,7 +185,7 @@ impl Run {
 fn connect(port: u16) -> io::Result<TcpStream> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     Ok(stream)
 }
 

@@ -142,7 +142,7 @@ impl Ceiling {
         let nginx = if self.wants(ServerKind::Nginx) {
             // Those that are faster are for the minimal server.
             let mut groups = plan::candidates();
-            groups.retain(|one| !one.is_faster);
+            groups.retain(|one| !one.uses_fastkex);
             self.start(&set, ServerKind::Nginx, None, groups, &certificates, &mut report)
         } else {
             None
@@ -182,7 +182,7 @@ impl Ceiling {
         }
         let offer = |one: &Candidate| {
             let offer = Offer::new(one.group.name);
-            if one.is_faster { offer.faster() } else { offer }
+            if one.uses_fastkex { offer.with_fastkex() } else { offer }
         };
         let offers: Vec<_> = groups.iter().map(offer).collect();
         let mut answering = None;
@@ -244,7 +244,7 @@ impl Ceiling {
         match client::run(stage, &visit) {
             Ok(found) => {
                 for candidate in plan::candidates() {
-                    let is_asked = !candidate.is_faster || server.kind == ServerKind::Minimal;
+                    let is_asked = !candidate.uses_fastkex || server.kind == ServerKind::Minimal;
                     if is_asked
                         && !found.samples.iter().any(|samples| samples.label == candidate.label)
                     {

@@ -18,7 +18,7 @@ pub(crate) struct Candidate {
     pub(crate) label: &'static str,
     pub(crate) group: Group,
     /// Its key exchange, and signatures, are computed by fastkex where fastkex offers to.
-    pub(crate) is_faster: bool,
+    pub(crate) uses_fastkex: bool,
 }
 
 /// The null group with the key shares of sntrup761, in reports.
@@ -33,7 +33,7 @@ const OPENSSLS: [&str; 3] = [X25519, "P-256", "X25519MLKEM768"];
 /// OpenSSL's X25519, computed by OpenSSL, in reports.
 pub(crate) const X25519: &str = "X25519";
 /// The same, computed by fastkex, and so are Ed25519's signatures.
-const X25519_FASTER: &str = "X25519, fastkex";
+const X25519_FASTKEX: &str = "X25519, fastkex";
 /// Of what both have, take fastkex's, or the default provider's: else the order in which libcrypto meets them decides.
 const FASTKEX: &str = "?provider=fastkex";
 const DEFAULT: &str = "?provider=default";
@@ -49,14 +49,14 @@ pub(crate) fn candidates() -> Vec<Candidate> {
             client_bytes: null.client_bytes,
             server_bytes: null.server_bytes,
         },
-        is_faster: false,
+        uses_fastkex: false,
     });
     let named = |label: &'static str| {
-        let is_faster = label == X25519_FASTER;
-        let group = groups::named(if is_faster { X25519 } else { label });
-        group.map(|group| Candidate { label, group, is_faster })
+        let uses_fastkex = label == X25519_FASTKEX;
+        let group = groups::named(if uses_fastkex { X25519 } else { label });
+        group.map(|group| Candidate { label, group, uses_fastkex })
     };
-    let labels = OURS.into_iter().chain(OPENSSLS).chain([X25519_FASTER]);
+    let labels = OURS.into_iter().chain(OPENSSLS).chain([X25519_FASTKEX]);
     nulls.chain(labels.filter_map(named)).collect()
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct Contexts {
 impl Contexts {
     /// The one that a candidate asks for.
     pub(crate) fn of(&self, candidate: &Candidate) -> &LibraryContext {
-        if candidate.is_faster { &self.faster } else { &self.stock }
+        if candidate.uses_fastkex { &self.faster } else { &self.stock }
     }
 }
 

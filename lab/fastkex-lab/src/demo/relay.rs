@@ -28,7 +28,7 @@ struct Hellos {
 /// More than any two hellos.
 const KEPT_BYTES: usize = 16 * 1024;
 /// Time for the connection to end after the page has arrived.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Relay {
     /// Starts relaying to a port on loopback.
@@ -49,7 +49,7 @@ impl Relay {
     /// The group of the connection, once it has ended: the one the server answered with, if the client sent a share
     /// for it.
     pub(crate) fn group(&self) -> Option<String> {
-        let Hellos { client, server } = self.hellos.recv_timeout(PATIENCE).ok()?;
+        let Hellos { client, server } = self.hellos.recv_timeout(TIMEOUT).ok()?;
         let offered = wire::find_client_key_shares(&client)?;
         let chosen = wire::find_server_key_share(&server)?.group;
         offered.iter().any(|share| share.group == chosen).then(|| groups::name_of(chosen))

@@ -1,6 +1,6 @@
 //! `fastkex-lab demo-1.1.1`: OpenSSLNTRU's handshakes on OpenSSL 1.1.1, with an ENGINE (section 4.4; appendix F.5.2).
 
-mod contest;
+mod comparison;
 mod outcome;
 mod stunnel;
 
@@ -18,7 +18,7 @@ use timer::results::{Plan, Run};
 
 use crate::prerequisites;
 use crate::programs::Programs;
-use contest::{Contest, Prefixes};
+use comparison::{Comparison, Prefixes};
 
 /// Programs, and the packages of Debian that have them.
 const PROGRAMS: [(&str, &str); 1] = [("stunnel", "stunnel4")];
@@ -101,15 +101,16 @@ impl DemoLegacy {
         let tool = std::env::current_exe().map_err(Failure::about("this program"))?;
         let set = Set::new(&libraries, &programs.module, &tool)?.on(server);
         let plan = self.plan();
-        let contest = Contest::start(&set, &programs, &prefixes, &program, &absolute(&engine)?)?;
+        let comparison =
+            Comparison::start(&set, &programs, &prefixes, &program, &absolute(&engine)?)?;
         eprintln!(
             "{} candidates on OpenSSL 1.1.1: {} rounds of {} connections each",
-            contest.size(),
+            comparison.size(),
             plan.samples,
             plan.connections
         );
-        let found = on(client, || contest.run(&plan, [client, server], machine, load))?;
-        drop(contest);
+        let found = on(client, || comparison.run(&plan, [client, server], machine, load))?;
+        drop(comparison);
         let first = outcome::write(&output, "openssl-1.1.1.json", &found)?;
         let mut files = vec![first];
         if !self.alone {
@@ -146,7 +147,7 @@ impl DemoLegacy {
             let folder = stage.folder().join(format!("scene-{}", files.len()));
             let mut scene = programs.lab(stage)?;
             scene.args(["scene", "handshake", "--server", server, "--certificate", "ecdsa-p-256"]);
-            scene.args(["--groups", &groups.join(",")]).args(contest::sizes(plan, plan.samples));
+            scene.args(["--groups", &groups.join(",")]).args(comparison::sizes(plan, plan.samples));
             scene.arg("--output").arg(&folder);
             if let Some(libraries) = libraries {
                 scene.arg("--libssl").arg(libraries);
@@ -154,8 +155,8 @@ impl DemoLegacy {
             let name =
                 libraries.map_or("the system's OpenSSL".into(), |path| path.display().to_string());
             eprintln!("the same groups with {name} and the module");
-            let patience = contest::patience(plan, plan.samples * groups.len());
-            let finished = stage.run_within(patience, &mut scene)?;
+            let timeout = comparison::timeout(plan, plan.samples * groups.len());
+            let finished = stage.run_within(timeout, &mut scene)?;
             // With 1, connections failed: the page tells of them.
             if !matches!(finished.status.code(), Some(0 | 1)) {
                 return Err(Failure::new(format!("fastkex-lab scene: {}", finished.complaint())));
@@ -190,7 +191,7 @@ fn on(
 ) -> Result<Run, Failure> {
     let work = || processor::stay_on(processor).and_then(|()| work());
     thread::scope(|scope| scope.spawn(work).join())
-        .unwrap_or_else(|_| Err(Failure::new("the contest ended without a word")))
+        .unwrap_or_else(|_| Err(Failure::new("the comparison ended without a word")))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {

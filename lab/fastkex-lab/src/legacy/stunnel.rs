@@ -23,7 +23,7 @@ const OPTIONS: [&str; 3] = ["--disable-libwrap", "--disable-systemd", "--disable
 const PROGRAM: &str = "stunnel";
 /// Says what it was built from.
 const STAMP: &str = "stamp";
-const PATIENCE: Duration = Duration::from_secs(900);
+const TIMEOUT: Duration = Duration::from_secs(900);
 
 /// Where it is kept: beside the OpenSSL that it is for.
 fn folder(openssl: &Path) -> PathBuf {
@@ -54,7 +54,7 @@ fn build(openssl: &Path, source: Option<&Path>) -> Result<(), Failure> {
         // A `make` that runs us must not hand its own flags down.
         command.env_remove("MAKEFLAGS").env_remove("MFLAGS");
         let name = command.get_program().display().to_string();
-        stage.run_within(PATIENCE, command)?.output_of(&name)
+        stage.run_within(TIMEOUT, command)?.output_of(&name)
     };
     run(stage.stock("tar").args(["-xf", ARCHIVE]))?;
     let tree = stage.folder().join(FOLDER);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use indicatif::{ProgressBar, ProgressStyle};
 use measure::Machine;
 use timer::results::{Plan, Run, Scene, What};
-use timer::{Errand, Search, Trip, Watch, run, search};
+use timer::{Search, Target, Watch, Workload, run, search};
 
 use super::report;
 use crate::interrupt::Interrupt;
@@ -36,8 +36,8 @@ impl Comparison {
     ///
     /// # Errors
     /// No connection succeeds, or the result cannot be written.
-    pub fn run<E: Errand>(&self, trips: &[Trip<E>], plan: &Plan) -> Outcome {
-        let all = trips.len() * plan.samples * (plan.warm_up + plan.connections);
+    pub fn run<E: Workload>(&self, targets: &[Target<E>], plan: &Plan) -> Outcome {
+        let all = targets.len() * plan.samples * (plan.warm_up + plan.connections);
         let bar = bar(all as u64, "{pos}/{len} connections  {msg:24}  {eta} left");
         let progress = |made: usize, label: &str| {
             if !bar.is_hidden() {
@@ -46,7 +46,7 @@ impl Comparison {
             }
         };
         let mut found = self.blank(*plan);
-        let ended = run(trips, plan, Watch { progress: &progress, stop: self.interrupt.flag() });
+        let ended = run(targets, plan, Watch { progress: &progress, stop: self.interrupt.flag() });
         bar.finish_and_clear();
         let ended = ended?;
         found.series = ended.series;
@@ -58,10 +58,10 @@ impl Comparison {
     ///
     /// # Errors
     /// As [`Comparison::run`].
-    pub fn search<E: Errand>(&self, trips: &[Trip<E>], wanted: &Search) -> Outcome {
+    pub fn search<E: Workload>(&self, targets: &[Target<E>], wanted: &Search) -> Outcome {
         // How many steps there will be is not known; these are the most.
         let steps = wanted.clients.ilog2() as usize + 1;
-        let seconds = (trips.len() * steps) as f64 * wanted.step.as_secs_f64();
+        let seconds = (targets.len() * steps) as f64 * wanted.step.as_secs_f64();
         let bar = bar(seconds as u64, "{msg:40}  at most {eta} left");
         let progress = |_: usize, label: &str| {
             if !bar.is_hidden() {
@@ -72,7 +72,7 @@ impl Comparison {
         let plan = Plan { samples: 0, connections: 0, warm_up: 0, concurrency: wanted.clients };
         let mut found = self.blank(plan);
         let ended =
-            search(trips, wanted, Watch { progress: &progress, stop: self.interrupt.flag() });
+            search(targets, wanted, Watch { progress: &progress, stop: self.interrupt.flag() });
         bar.finish_and_clear();
         let ended = ended?;
         found.peaks = ended.peaks;

@@ -1,4 +1,4 @@
-//! Where to connect to.
+//! Servers by name, port and address.
 
 use std::fmt;
 use std::io;
@@ -9,39 +9,39 @@ use output::Failure;
 
 /// A server, looked up once so that name service is not what is timed.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct Endpoint {
     /// As it was given.
     host: String,
     port: u16,
     address: SocketAddr,
 }
 
-impl Target {
+impl Endpoint {
     /// Looks up `HOST:PORT` and takes the first of its addresses that accepts a connection.
     ///
     /// # Errors
-    /// It is not of that form, no such host is known, or none of its addresses accepts a connection in `patience`.
-    pub fn find(text: &str, patience: Duration) -> Result<Self, Failure> {
+    /// It is not of that form, no such host is known, or none of its addresses accepts a connection in `timeout`.
+    pub fn find(text: &str, timeout: Duration) -> Result<Self, Failure> {
         let (host, port) = split(text)?;
-        Self::at(host, port, patience)
+        Self::at(host, port, timeout)
     }
 
-    /// As [`Target::find`], in parts.
+    /// As [`Endpoint::find`], in parts.
     ///
     /// # Errors
-    /// As [`Target::find`].
-    pub fn at(host: &str, port: u16, patience: Duration) -> Result<Self, Failure> {
+    /// As [`Endpoint::find`].
+    pub fn at(host: &str, port: u16, timeout: Duration) -> Result<Self, Failure> {
         let name = format!("{host}:{port}");
         let addresses = (host, port).to_socket_addrs().map_err(Failure::about(&name))?;
         let mut last = None;
         for address in addresses {
-            match TcpStream::connect_timeout(&address, patience) {
+            match TcpStream::connect_timeout(&address, timeout) {
                 Ok(_) => return Ok(Self { host: host.into(), port, address }),
                 Err(error) => last = Some(error),
             }
         }
         Err(Failure::new(match last {
-            Some(error) => format!("{name}: {}", in_words(&error, patience)),
+            Some(error) => format!("{name}: {}", in_words(&error, timeout)),
             None => format!("{name}: the host has no address"),
         }))
     }
@@ -62,7 +62,7 @@ impl Target {
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.host.contains(':') {
             return write!(f, "[{}]:{}", self.host, self.port);
@@ -90,11 +90,11 @@ fn split(text: &str) -> Result<(&str, u16), Failure> {
     }
 }
 
-/// What is wrong with a socket. Time-outs have an error of their own, which says little.
-pub(crate) fn in_words(error: &io::Error, patience: Duration) -> String {
+/// A socket's error in words. Time-outs have an error of their own, which says little.
+pub(crate) fn in_words(error: &io::Error, timeout: Duration) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            format!("no answer within {} s", patience.as_secs_f64())
+            format!("no answer within {} s", timeout.as_secs_f64())
         }
         _ => error.to_string(),
     }
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(5);
+    const TIMEOUT: Duration = Duration::from_secs(5);
 
     #[test]
     fn servers_are_host_and_port() {
@@ -122,12 +122,13 @@ mod tests {
     fn a_server_is_there_or_not() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let target = Target::find(&format!("localhost:{port}"), PATIENCE).unwrap();
-        assert_eq!((target.address().port(), target.host()), (port, "localhost"));
+        let endpoint = Endpoint::find(&format!("localhost:{port}"), TIMEOUT).unwrap();
+        assert_eq!((endpoint.address().port(), endpoint.host()), (port, "localhost"));
         drop(listener);
-        let message = Target::find(&format!("127.0.0.1:{port}"), PATIENCE).unwrap_err().to_string();
+        let message =
+            Endpoint::find(&format!("127.0.0.1:{port}"), TIMEOUT).unwrap_err().to_string();
         assert!(message.contains("refused"), "{message}");
-        let message = Target::find("no-such-host.invalid:443", PATIENCE).unwrap_err().to_string();
+        let message = Endpoint::find("no-such-host.invalid:443", TIMEOUT).unwrap_err().to_string();
         assert!(message.starts_with("no-such-host.invalid:443: "), "{message}");
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use measure::Machine;
 use output::Failure;
 use testbed::{Listening, Offer, OwnStunnel, SERVER_NAME, Set, own_stunnel};
+use timer::Label;
 use timer::results::{Plan, Run, Scene, Series};
 
 use super::{CERTIFICATE, CURVES, LATTICES, WARM_UP};
@@ -38,7 +39,7 @@ enum Kind {
     Reference,
 }
 
-const CONTESTANTS: [Candidate; 7] = [
+const CANDIDATES: [Candidate; 7] = [
     Candidate { label: "sntrup761", kind: Kind::Engine("BATCH = on") },
     Candidate { label: "sntrup761@batch-32", kind: Kind::Engine("BATCH_SIZE = 32") },
     Candidate { label: "sntrup761@serial", kind: Kind::Engine("BATCH = off") },
@@ -50,12 +51,12 @@ const CONTESTANTS: [Candidate; 7] = [
 
 impl Candidate {
     fn group(&self) -> &'static str {
-        self.label.split_once('@').map_or(self.label, |(group, _)| group)
+        Label::of(self.label).groups
     }
 }
 
 /// The servers, and what clients are given.
-pub(crate) struct Contest<'a> {
+pub(crate) struct Comparison<'a> {
     set: &'a Set,
     programs: &'a Programs,
     prefixes: &'a Prefixes,
@@ -70,7 +71,7 @@ struct Entry {
     server: Listening,
 }
 
-impl<'a> Contest<'a> {
+impl<'a> Comparison<'a> {
     /// Starts the servers: a stunnel each with the ENGINE, without it, and with the reference implementation if there is one.
     ///
     /// # Errors
@@ -109,7 +110,7 @@ impl<'a> Contest<'a> {
             None => Vec::new(),
         };
         let mut entries = Vec::new();
-        for candidate in CONTESTANTS {
+        for candidate in CANDIDATES {
             let servers = match candidate.kind {
                 Kind::Engine(_) => &by_engine,
                 Kind::Stock => &stock,
@@ -195,7 +196,7 @@ impl<'a> Contest<'a> {
         client.args(sizes(plan, 1)).args(["--json", FILE]);
         client.arg("--ca").arg(&self.trusted).arg("--libssl").arg(prefix.join("lib"));
         client.env("OPENSSL_CONF", configuration);
-        let finished = stage.run_within(patience(plan, 1), &mut client)?;
+        let finished = stage.run_within(timeout(plan, 1), &mut client)?;
         // With 1, some connections failed: they are counted.
         if !matches!(finished.status.code(), Some(0 | 1)) {
             let failure = format!("{}: {}", candidate.label, finished.complaint());
@@ -236,7 +237,7 @@ pub(crate) fn sizes(plan: &Plan, samples: usize) -> [String; 6] {
 }
 
 /// How long so many samples may take: on a busy machine the reference implementation takes 60 ms a connection.
-pub(crate) fn patience(plan: &Plan, samples: usize) -> Duration {
+pub(crate) fn timeout(plan: &Plan, samples: usize) -> Duration {
     const EACH: Duration = Duration::from_millis(200);
     let connections = (plan.connections + WARM_UP) * samples;
     Duration::from_secs(60) + EACH * connections.try_into().unwrap_or(u32::MAX)
@@ -267,11 +268,11 @@ mod tests {
         for (group, is_lattice) in
             LATTICES.map(|name| (name, true)).into_iter().chain(CURVES.map(|name| (name, false)))
         {
-            let one = CONTESTANTS.iter().find(|one| one.label == group).expect(group);
+            let one = CANDIDATES.iter().find(|one| one.label == group).expect(group);
             assert_eq!(one.kind == Kind::Stock, !is_lattice, "{group}");
         }
-        for (index, one) in CONTESTANTS.iter().enumerate() {
-            assert!(CONTESTANTS[..index].iter().all(|other| other.label != one.label));
+        for (index, one) in CANDIDATES.iter().enumerate() {
+            assert!(CANDIDATES[..index].iter().all(|other| other.label != one.label));
         }
     }
 

@@ -1,4 +1,4 @@
-//! What is done on a connection after the handshake.
+//! Workloads: the exchange on a connection after the handshake.
 
 use std::io;
 
@@ -7,15 +7,15 @@ use output::Failure;
 
 use crate::wire::Wire;
 
-/// What a connection is made for.
-pub trait Errand: Sync {
-    /// Does it; the bytes of application data that were sent and received.
+/// An exchange of application data.
+pub trait Workload: Sync {
+    /// Performs it; returns the bytes of application data that were sent and received.
     ///
     /// # Errors
     /// The connection failed, or the answer is wrong.
     fn run(&self, stream: &mut TlsStream<Wire>) -> Result<Data, Fault>;
 
-    /// Whether the time of a connection includes its end, else it is over when the errand is.
+    /// Whether the time of a connection includes its end, else it is over when the workload is.
     fn times_the_end(&self) -> bool {
         true
     }
@@ -30,7 +30,7 @@ pub struct Data {
     pub received: usize,
 }
 
-/// Why a connection failed.
+/// The failure of a connection.
 #[derive(Debug)]
 pub enum Fault {
     /// TLS or the socket failed.
@@ -49,7 +49,7 @@ impl From<io::Error> for Fault {
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake;
 
-impl Errand for Handshake {
+impl Workload for Handshake {
     fn run(&self, _: &mut TlsStream<Wire>) -> Result<Data, Fault> {
         Ok(Data::default())
     }

@@ -26,7 +26,7 @@ pub(crate) enum Way {
     Line,
 }
 
-pub(crate) struct Stand {
+pub(crate) struct Setup {
     pub(crate) set: Set,
     /// With the module, for the other end.
     pub(crate) context: LibraryContext,
@@ -42,9 +42,9 @@ pub(crate) enum Purpose {
     Encapsulations,
 }
 
-impl Stand {
+impl Setup {
     /// `None`, with a line that says so, without the program.
-    pub(crate) fn new(program: &str, package: &str) -> Option<Stand> {
+    pub(crate) fn new(program: &str, package: &str) -> Option<Setup> {
         let module = artifacts::module().unwrap().canonicalize().unwrap();
         let libraries = Libraries::system().unwrap();
         let set = Set::new(&libraries, &module, env!("CARGO_BIN_EXE_fastkex").as_ref()).unwrap();
@@ -66,7 +66,7 @@ impl Stand {
         ] {
             set.stage.write(name, text).unwrap();
         }
-        Some(Stand { set, context, files, certificate, module })
+        Some(Setup { set, context, files, certificate, module })
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
