@@ -21,11 +21,11 @@ module:
 
 demo:
 	@scripts/prerequisites demo
-	@$(CARGO) run --quiet --release --package xtask -- demo
+	@$(CARGO) run --quiet --release --package fastkex-lab -- demo
 
 demo-browser:
 	@scripts/prerequisites browser
-	@$(CARGO) run --quiet --release --package xtask -- demo-browser
+	@$(CARGO) run --quiet --release --package fastkex-lab -- demo-browser
 
 # OpenSSL 1.1.1 as in the paper: lab/legacy/README.md. FULL=1: the paper's size, takes hours.
 demo-1.1.1:
@@ -39,7 +39,7 @@ legacy:
 
 soak:
 	@scripts/prerequisites demo
-	@$(CARGO) run --quiet --release --package xtask -- soak --count $(COUNT)
+	@$(CARGO) run --quiet --release --package fastkex-lab -- soak --count $(COUNT)
 
 test:
 	@scripts/prerequisites test
@@ -51,7 +51,7 @@ test-applications:
 	@scripts/prerequisites applications
 	@scripts/prerequisites browser
 	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex --test applications
-	@$(CARGO) run --quiet --release --package xtask -- demo-browser
+	@$(CARGO) run --quiet --release --package fastkex-lab -- demo-browser
 
 test-matrix:
 	@scripts/test-matrix

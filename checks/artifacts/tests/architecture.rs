@@ -6,38 +6,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Each crate's level: it may only use crates of lower levels.
-const LEVELS: [(&str, u8); 29] = [
-    ("artifacts", 0),
-    ("cli", 1),
-    ("constant-time", 5),
-    ("curve25519", 2),
-    ("fork", 0),
-    ("lanes", 1),
-    ("openssl-abi", 1),
-    ("openssl-conf", 1),
-    ("openssl-engine", 5),
-    ("openssl-runtime", 1),
-    ("random", 2),
-    ("reference", 1),
-    ("measure", 2),
-    ("scenery", 3),
-    ("secret", 1),
-    ("settings", 4),
-    ("shaper", 1),
-    ("sntrup", 2),
-    ("stage", 2),
-    ("timer", 4),
-    ("figures", 5),
-    ("kex", 3),
-    ("keypool", 4),
-    ("openssl-null", 4),
-    ("sntrup-capi", 4),
-    ("openssl-provider", 5),
-    ("fastkex", 6),
-    ("warmup", 2),
-    ("xtask", 6),
-];
+/// The folders of the workspace, lowest first: a crate may use those in its own folder and in lower ones. What tests and demonstrations
+/// build and start (`checks`) comes before the laboratory, which uses it.
+const FOLDERS: [&str; 6] = ["base", "crypto", "module", "tool", "checks", "lab"];
+
+/// Crates above that tests in any folder may use: they load a module into stock libraries, and run stock programs.
+const HARNESSES: [&str; 2] = ["openssl-runtime", "testbed"];
 
 /// Crates that may hold unsafe code: SIMD, memory that the kernel treats differently or processes share, and the boundary to C.
 fn is_fenced(name: &str) -> bool {
@@ -82,25 +56,56 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// The place in [`FOLDERS`] of the folder that holds a crate.
+fn level(crate_folder: &Path) -> usize {
+    let folder = crate_folder.parent().and_then(Path::file_name).unwrap();
+    FOLDERS
+        .iter()
+        .position(|other| folder == *other)
+        .unwrap_or_else(|| panic!("{} is in no folder of the layout", crate_folder.display()))
+}
+
+/// Whether a crate of one level may use another one.
+fn is_allowed(own: usize, other: &str, theirs: usize, is_for_tests: bool) -> bool {
+    let is_check = FOLDERS[theirs] == "checks";
+    theirs <= own || is_for_tests && (is_check || HARNESSES.contains(&other))
+}
+
 #[test]
 fn dependencies_point_downwards() {
-    let level =
-        |name: &str| LEVELS.iter().find(|(other, _)| *other == name).map(|(_, level)| *level);
-    let packages = packages(&artifacts::root().join("Cargo.toml"));
-    assert_eq!(packages.len(), LEVELS.len(), "a crate is missing from the table, or has gone");
-    for package in packages {
+    for package in packages(&artifacts::root().join("Cargo.toml")) {
         let name = name(&package);
-        let own = level(name).unwrap_or_else(|| panic!("{name} has no level"));
+        let manifest = Path::new(package["manifest_path"].as_str().unwrap());
+        let own = level(manifest.parent().unwrap());
         for dependency in package["dependencies"].as_array().unwrap() {
             // Only crates of the workspace have a path.
-            if dependency["path"].is_null() {
-                continue;
-            }
+            let Some(path) = dependency["path"].as_str() else { continue };
             let other = dependency["name"].as_str().unwrap();
-            let theirs = level(other).unwrap_or_else(|| panic!("{other} has no level"));
-            assert!(theirs < own, "{name} (level {own}) must not use {other} (level {theirs})");
+            let theirs = level(Path::new(path));
+            assert!(
+                is_allowed(own, other, theirs, dependency["kind"] == "dev"),
+                "{name} ({}) must not use {other} ({})",
+                FOLDERS[own],
+                FOLDERS[theirs]
+            );
         }
     }
+}
+
+#[test]
+fn levels_are_those_of_the_folders() {
+    let at = |folder: &str| level(&Path::new("/root").join(folder).join("some-crate"));
+    let (base, module, tool) = (at("base"), at("module"), at("tool"));
+    let (checks, lab) = (at("checks"), at("lab"));
+    assert!(is_allowed(module, "secret", base, false) && is_allowed(tool, "timer", tool, false));
+    assert!(is_allowed(lab, "artifacts", checks, false));
+    assert!(!is_allowed(base, "keypool", module, false));
+    assert!(!is_allowed(tool, "figures", lab, false) && !is_allowed(tool, "figures", lab, true));
+    // Tests may use checks and harnesses.
+    assert!(!is_allowed(tool, "artifacts", checks, false));
+    assert!(is_allowed(tool, "artifacts", checks, true));
+    assert!(is_allowed(module, "openssl-runtime", tool, true));
+    assert!(!is_allowed(module, "openssl-runtime", tool, false));
 }
 
 /// The lines of code of a package, without comments, each with its place.

@@ -15,7 +15,7 @@ use bench::openssl::OpenSsl;
 use bench::report::Report;
 use bench::{signature, versions};
 use clap::{Parser, ValueEnum};
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 use curve25519::x25519::PublicKey;
 use measure::{Options, Subject};
 use sntrup::{Backend, ParameterSet};
@@ -74,7 +74,7 @@ enum Algorithm {
 }
 
 fn main() -> ExitCode {
-    cli::main("bench", run)
+    output::main("bench", run)
 }
 
 fn run(arguments: Arguments) -> Outcome {

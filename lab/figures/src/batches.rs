@@ -8,7 +8,7 @@ use crate::axis::{Axis, binary, decimal};
 use crate::sheet::{Curve, Panel, Sheet};
 use crate::style::Style;
 
-/// All that is measured, and what `fastkex plot batches --json` writes.
+/// All that is measured, and what `fastkex-lab plot batches --json` writes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Batches {
     /// Where and when.

@@ -58,7 +58,7 @@ pub(crate) fn rate(series: &Series) -> Option<f64> {
 pub(crate) fn against_x25519(run: &Run, series: &Series) -> Option<f64> {
     let same = |other: &&Series| {
         canonical(&other.group) == CURVES[0]
-            && other.variant().is_none()
+            && other.parts().variant.is_none()
             && other.requests == series.requests
             && other.certificate == series.certificate
     };
@@ -69,7 +69,7 @@ pub(crate) fn against_x25519(run: &Run, series: &Series) -> Option<f64> {
 /// Whether sntrup761 and sntrup857 make more connections per second than OpenSSL's X25519 and P-256 (OpenSSLNTRU, figure 5); `None` if the
 /// run is about something else, or one of both kinds is missing.
 pub(crate) fn order(run: &Run) -> Option<Order<'_>> {
-    let own = |series: &Series| series.variant().is_none();
+    let own = |series: &Series| series.parts().variant.is_none();
     compared(
         run,
         |series| own(series) && is(&LATTICES, series),
@@ -81,8 +81,8 @@ pub(crate) fn order(run: &Run) -> Option<Order<'_>> {
 pub(crate) fn reference(run: &Run) -> Option<Order<'_>> {
     compared(
         run,
-        |series| series.variant().is_none() && is(&LATTICES[..1], series),
-        |series| series.variant() == Some(REFERENCE) && is(&LATTICES[..1], series),
+        |series| series.parts().variant.is_none() && is(&LATTICES[..1], series),
+        |series| series.parts().variant == Some(REFERENCE) && is(&LATTICES[..1], series),
     )
 }
 

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use cli::Failure;
 use csv::Writer;
+use output::Failure;
 use serde::Serialize;
 use timer::results::{Run, What};
 

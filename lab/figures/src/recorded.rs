@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cli::Failure;
+use output::Failure;
 use serde_json::Value;
 use timer::results::{Peak, Run, Sample, Series};
 
@@ -19,7 +19,7 @@ pub struct Recorded {
 }
 
 const EXPECTED: &str =
-    "not what --json of 'fastkex time', 'fastkex scene' or 'fastkex plot batches' writes";
+    "not what --json of 'fastkex time', 'fastkex-lab scene' or 'fastkex-lab plot batches' writes";
 
 impl Recorded {
     /// Reads files, of which each holds a run, measurements of batches, or an array of such.

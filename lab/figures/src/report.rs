@@ -1,8 +1,8 @@
 //! One page with all figures and tables, which needs nothing from elsewhere.
 
-use cli::Failure;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use measure::grouped;
+use output::Failure;
 use timer::results::{Peak, Run, Series, What, quantile};
 
 use crate::findings::{self, Order, signed};
@@ -339,7 +339,7 @@ fn rates(run: &Run, series: &[&Series]) -> Markup {
         Vec::new()
     };
     let columns = [
-        "contestant",
+        "candidate",
         "group",
         "certificate",
         "connections/s",
@@ -406,7 +406,7 @@ fn latency(series: &[&Series]) -> Markup {
         row
     });
     let against = format!("against {}", base.unwrap_or("a curve"));
-    let mut columns = vec!["contestant".to_owned()];
+    let mut columns = vec!["candidate".to_owned()];
     for count in &requests {
         let plural = if *count == 1 { "" } else { "s" };
         columns.push(format!("{count} request{plural}, ms"));
@@ -436,7 +436,7 @@ fn times(run: &Run) -> Markup {
         row
     };
     let columns = [
-        "contestant",
+        "candidate",
         "group",
         "certificate",
         "p50, ms",
@@ -483,7 +483,7 @@ fn messages(run: &Run) -> Markup {
         false => name.to_owned(),
     };
     let titles: Vec<String> = kinds.iter().map(title).collect();
-    let mut columns = vec!["contestant"];
+    let mut columns = vec!["candidate"];
     columns.extend(titles.iter().map(|title| &**title));
     columns.extend(["other", "sent", "received", "total"]);
     let bytes = |number: usize| grouped(number as f64);
@@ -518,7 +518,7 @@ fn messages(run: &Run) -> Markup {
         row
     });
     let columns =
-        ["contestant", "ClientHello", "ServerKeyExchange", "ClientKeyExchange", "other", "total"];
+        ["candidate", "ClientHello", "ServerKeyExchange", "ClientKeyExchange", "other", "total"];
     html! {
         (ours)
         (table("The same, published: TLS 1.2, where the server’s share is in ServerKeyExchange and the client’s in ClientKeyExchange, which \
@@ -554,14 +554,15 @@ fn data(run: &Run) -> Markup {
         }
     }
     let columns =
-        ["contestant", "requests", "responses", "both", "on the socket: sent", "received", "total"];
+        ["candidate", "requests", "responses", "both", "on the socket: sent", "received", "total"];
     table("Bytes of application data, and of all that the socket carried", &columns, rows, theirs)
 }
 
 fn peaks(run: &Run) -> Markup {
     let best = |peak: &Peak| peak.best().filter(|best| best.served > 0).copied();
     // OpenSSL's, as in the table of rates.
-    let is_base = |peak: &&Peak| words::canonical(&peak.group) == "x25519" && !peak.is_faster();
+    let is_base =
+        |peak: &&Peak| words::canonical(&peak.group) == "x25519" && !peak.parts().uses_fastkex();
     let base = run.peaks.iter().find(is_base).and_then(best).map(|best| best.per_minute());
     let row = |peak: &Peak| {
         let mut row = vec![words::peak_name(peak), peak.group.clone(), peak.certificate.clone()];
@@ -583,7 +584,7 @@ fn peaks(run: &Run) -> Markup {
         Vec::new()
     };
     let columns = [
-        "contestant",
+        "candidate",
         "group",
         "certificate",
         "per minute",

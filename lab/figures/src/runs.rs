@@ -26,20 +26,20 @@ pub(crate) fn figures(run: &Run) -> Result<Vec<Figure>, String> {
     drawn.collect()
 }
 
-/// One of the contestants in a figure.
-struct Contestant<'a> {
+/// One of the candidates in a figure.
+struct Candidate<'a> {
     name: String,
     style: Style,
     series: &'a Series,
 }
 
 /// The series that a figure is about, with their styles: a label's colour is its own in every figure of the run.
-fn contestants<'a>(run: &'a Run, of: impl Fn(&Series) -> bool) -> Vec<Contestant<'a>> {
+fn candidates<'a>(run: &'a Run, of: impl Fn(&Series) -> bool) -> Vec<Candidate<'a>> {
     let labels = labels(run);
     let mut requests: Vec<_> = run.series.iter().map(|series| series.requests).collect();
     requests.sort();
     requests.dedup();
-    let contestant = |series: &'a Series| {
+    let candidate = |series: &'a Series| {
         let label = labels.iter().position(|label| *label == series.label).unwrap_or(0);
         let style = match series.requests {
             // The colour and the marker say who it is, the dashes how many requests.
@@ -49,9 +49,9 @@ fn contestants<'a>(run: &'a Run, of: impl Fn(&Series) -> bool) -> Vec<Contestant
             }
             None => Style::of(label),
         };
-        Contestant { name: words::name(series), style, series }
+        Candidate { name: words::name(series), style, series }
     };
-    run.series.iter().filter(|series| of(series)).map(contestant).collect()
+    run.series.iter().filter(|series| of(series)).map(candidate).collect()
 }
 
 fn labels(run: &Run) -> Vec<&str> {
@@ -88,8 +88,8 @@ fn sheet(run: &Run, title: &str, legend: Vec<(String, Style)>, panel: Panel, not
     Sheet { title, subtitle: words::setup(run), legend, panels: vec![panel], notes }
 }
 
-fn legend(contestants: &[Contestant<'_>]) -> Vec<(String, Style)> {
-    contestants.iter().map(|contestant| (contestant.name.clone(), contestant.style)).collect()
+fn legend(candidates: &[Candidate<'_>]) -> Vec<(String, Style)> {
+    candidates.iter().map(|candidate| (candidate.name.clone(), candidate.style)).collect()
 }
 
 fn percent(share: f64) -> String {
@@ -126,12 +126,12 @@ fn distribution(sorted: &[f64], style: Style, shown: f64) -> Curve {
 
 /// OpenSSLNTRU, figure 5; ENG25519, figure 3.
 fn rates(run: &Run) -> Option<Sheet> {
-    let contestants = contestants(run, |series| {
+    let candidates = candidates(run, |series| {
         series.requests.is_none() && series.samples.iter().any(|sample| sample.rate().is_some())
     });
-    let all: Vec<_> = contestants.iter().map(|contestant| contestant.series.rates()).collect();
+    let all: Vec<_> = candidates.iter().map(|candidate| candidate.series.rates()).collect();
     (!all.is_empty()).then(|| {
-        let curves = contestants.iter().zip(&all);
+        let curves = candidates.iter().zip(&all);
         let panel = Panel {
             title: "Cumulative distribution of samples".into(),
             x: Axis::linear(
@@ -150,7 +150,7 @@ fn rates(run: &Run) -> Option<Sheet> {
             What::Http => "HTTP connections per second",
         };
         let note = "Further to the right is faster. Markers: quartiles and median.";
-        sampled(run, title, legend(&contestants), panel, note)
+        sampled(run, title, legend(&candidates), panel, note)
     })
 }
 
@@ -176,20 +176,19 @@ fn times_axis(ends: impl Iterator<Item = f64> + Clone) -> Axis {
 
 /// How long each connection took.
 fn times(run: &Run) -> Option<Sheet> {
-    let contestants = contestants(run, |series| {
+    let candidates = candidates(run, |series| {
         series.samples.iter().any(|sample| !sample.microseconds.is_empty())
     });
     let milliseconds = |series: &Series| -> Vec<f64> {
         series.microseconds().iter().map(|time| time.max(1.0) / 1e3).collect()
     };
-    let all: Vec<_> =
-        contestants.iter().map(|contestant| milliseconds(contestant.series)).collect();
+    let all: Vec<_> = candidates.iter().map(|candidate| milliseconds(candidate.series)).collect();
     (!all.is_empty()).then(|| {
         let slowest = |sorted: &Vec<f64>| quantile(sorted, SHOWN).unwrap_or(0.0);
         let ends = all.iter().flat_map(|sorted| [sorted[0], slowest(sorted)]);
         let x = times_axis(ends);
         let range = x.range;
-        let curve = |(who, sorted): (&Contestant<'_>, &Vec<f64>)| {
+        let curve = |(who, sorted): (&Candidate<'_>, &Vec<f64>)| {
             let mut curve = distribution(sorted, who.style, SHOWN);
             curve.points.retain(|point| point.0 <= range.1 && point.1 <= SHOWN);
             curve
@@ -198,7 +197,7 @@ fn times(run: &Run) -> Option<Sheet> {
             title: "Cumulative distribution of connections".into(),
             x,
             y: Axis { title: "share of connections".into(), ..shares() },
-            curves: contestants.iter().zip(&all).map(curve).collect(),
+            curves: candidates.iter().zip(&all).map(curve).collect(),
             bars: Vec::new(),
         };
         let title = match run.what {
@@ -208,13 +207,13 @@ fn times(run: &Run) -> Option<Sheet> {
         };
         let note = "From before TCP connects until the end; without the slowest twentieth. Further to the left is faster. Markers: \
              quartiles and median.";
-        sampled(run, title, legend(&contestants), panel, note)
+        sampled(run, title, legend(&candidates), panel, note)
     })
 }
 
 /// The AWS benchmark, figure 2.
 fn latency(run: &Run) -> Option<Sheet> {
-    let all = contestants(run, |series| series.requests.is_some() && series.connections() > 0);
+    let all = candidates(run, |series| series.requests.is_some() && series.connections() > 0);
     let labels = labels(run);
     let mut curves = Vec::new();
     let mut legend = Vec::new();

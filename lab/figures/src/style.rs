@@ -1,4 +1,4 @@
-//! How contestants look: the same in every figure of a set, told apart in colour, by colour-blind people, and in grey print.
+//! How candidates look: the same in every figure of a set, told apart in colour, by colour-blind people, and in grey print.
 
 use plotters::style::RGBColor;
 
@@ -34,7 +34,7 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// The style of the contestant of this number.
+    /// The style of the candidate of this number.
     pub(crate) fn of(number: usize) -> Self {
         Style::of_two(number, number, number)
     }

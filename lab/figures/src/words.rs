@@ -1,8 +1,8 @@
-//! How runs and contestants are called in figures, tables and pages.
+//! How runs and candidates are called in figures, tables and pages.
 
 use timer::results::{Peak, Run, Series, What};
 
-/// A contestant, with what distinguishes it from others of its label.
+/// A candidate, with what distinguishes it from others of its label.
 pub(crate) fn name(series: &Series) -> String {
     let name = with_group(&series.label, &series.group);
     match series.requests {

@@ -223,7 +223,7 @@ mod tests {
             )
             .unwrap();
         }
-        let folder = stage::Stage::new().unwrap();
+        let folder = testbed::Stage::new().unwrap();
         folder.write("probe.c", &source).unwrap();
         let mut compiler = Process::new("cc");
         compiler.args(["-fsyntax-only", "probe.c"]).arg(format!("-I{}/include", prefix.display()));

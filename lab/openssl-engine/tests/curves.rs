@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Side, bare_stage, legacy, stock};
-use stage::{Finished, Stage};
+use testbed::{Finished, Stage};
 
 /// Whatever the machine is.
 const ENGINE: Side = Side::Engine("X25519 = on\nED25519 = on");

@@ -8,7 +8,7 @@ const ENGINE: Side = Side::Engine("");
 const SERIAL: Side = Side::Engine("BATCH = off");
 const BATCHES: Side = Side::Engine("BATCH = on\nBATCH_SIZE = 32");
 
-fn all_shake_hands(server: Side, client: Side) {
+fn assert_handshakes(server: Side, client: Side) {
     if legacy().is_none() {
         return;
     }
@@ -33,23 +33,23 @@ fn all_shake_hands(server: Side, client: Side) {
 
 #[test]
 fn the_engine_shakes_hands_with_itself() {
-    all_shake_hands(ENGINE, ENGINE);
+    assert_handshakes(ENGINE, ENGINE);
 }
 
 #[test]
 fn key_pairs_may_be_made_one_by_one_or_in_batches() {
-    all_shake_hands(SERIAL, BATCHES);
-    all_shake_hands(BATCHES, SERIAL);
+    assert_handshakes(SERIAL, BATCHES);
+    assert_handshakes(BATCHES, SERIAL);
 }
 
 #[test]
 fn servers_with_the_engine_serve_clients_with_the_provider() {
-    all_shake_hands(ENGINE, Side::Provider);
+    assert_handshakes(ENGINE, Side::Provider);
 }
 
 #[test]
 fn clients_with_the_engine_are_served_by_the_provider() {
-    all_shake_hands(Side::Provider, ENGINE);
+    assert_handshakes(Side::Provider, ENGINE);
 }
 
 #[test]

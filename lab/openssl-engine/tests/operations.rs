@@ -11,7 +11,7 @@ use common::{engine, legacy, reference};
 use reference::drbg::Drbg;
 use reference::kat::{self, Record};
 use reference::sntrup;
-use stage::{Finished, Stage};
+use testbed::{Finished, Stage};
 
 /// Compiles a program of this folder.
 fn compile(stage: &Stage, prefix: &Path, name: &str) -> PathBuf {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Side, engine, groups, legacy, stage, stock};
-use stage::{Finished, Stage};
+use testbed::{Finished, Stage};
 
 const ENGINE: Side = Side::Engine("");
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::net::sockopt::set_socket_linger;
 use shaper::{Link, Shaper};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn link(milliseconds: u64, bits_per_second: Option<u64>) -> Link {
     Link { round_trip: Duration::from_millis(milliseconds), bits_per_second }
@@ -30,8 +30,8 @@ fn server(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
 
 /// A test that hangs is to fail.
 fn patient(stream: TcpStream) -> TcpStream {
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    stream.set_write_timeout(Some(TIMEOUT)).unwrap();
     stream.set_nodelay(true).unwrap();
     stream
 }
@@ -69,7 +69,7 @@ fn reset(stream: TcpStream) {
 #[track_caller]
 fn takes(expected: Duration, slack: Duration, mut what: impl FnMut() -> Duration) {
     let (start, mut times) = (Instant::now(), Vec::new());
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < TIMEOUT {
         let time = what();
         assert!(time >= expected, "{time:?} are less than {expected:?}");
         if time <= expected + slack {
@@ -304,7 +304,7 @@ fn a_reset_does_not_wait_for_what_the_receiver_does_not_take() {
     let (address, served) = once(|mut stream| {
         let start = Instant::now();
         // Looks for errors alone.
-        while start.elapsed() < PATIENCE {
+        while start.elapsed() < TIMEOUT {
             if let Some(error) = stream.take_error().unwrap() {
                 return Some(error.kind());
             }
@@ -324,7 +324,7 @@ fn a_reset_does_not_wait_for_what_the_receiver_does_not_take() {
     let start = Instant::now();
     reset(client);
     assert_eq!(served.join().unwrap(), Some(ErrorKind::ConnectionReset));
-    assert!(start.elapsed() < PATIENCE / 2);
+    assert!(start.elapsed() < TIMEOUT / 2);
 }
 
 /// A client's connection ends by a reset, a round trip after it began.
@@ -397,7 +397,7 @@ fn nothing_is_left_when_the_shaper_goes() {
     ask(&mut client);
     let (start, address) = (Instant::now(), shaper.address());
     drop(shaper);
-    assert!(start.elapsed() < PATIENCE / 2);
+    assert!(start.elapsed() < TIMEOUT / 2);
     assert_eq!(client.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
     assert_eq!(served.join().unwrap(), ErrorKind::ConnectionReset);
     assert_eq!(TcpStream::connect(address).unwrap_err().kind(), ErrorKind::ConnectionRefused);

@@ -15,7 +15,7 @@ use common::load::Load;
 use common::recorder::Recorder;
 use common::scene::Scene;
 use kex::{TLS_GROUPS, TlsGroup};
-use stage::{Server, Signal, children};
+use testbed::{Server, Signal, children};
 
 const CLIENTS: usize = 8;
 const RELOADS: u64 = 2;
@@ -82,7 +82,7 @@ impl Proxy<'_> {
         // The last lines are written after the answers that they tell of.
         let read = || self.scene.stage.read("access.log").unwrap();
         let is_whole = |log: &String| log.lines().count() as u64 >= answers;
-        let log = stage::wait_for(|| Some(read()).filter(is_whole)).unwrap_or_else(read);
+        let log = testbed::wait_for(|| Some(read()).filter(is_whole)).unwrap_or_else(read);
         let workers: BTreeSet<_> = log.lines().filter_map(|line| line.split(' ').next()).collect();
         artifacts::say(&format!(
             "{}: {answers} connections by {} workers, {RELOADS} reloads, {:.1} s",
@@ -132,7 +132,7 @@ fn nginx(settings: &str, connections: u64) {
     let recorder = Recorder::start();
     let groups = [group("sntrup761"), group("X25519SNTRUP761")];
     scene.configure_groups("X25519", settings);
-    let [port] = stage::free_ports().unwrap();
+    let [port] = testbed::free_ports().unwrap();
     let text = include_str!("proxies/nginx.conf")
         .replace("@recorder@", &recorder.port().to_string())
         .replace("@port@", &port.to_string())
@@ -169,7 +169,7 @@ fn apache(mpm: &str, offered: &str, settings: &str, by_default: u64) {
     }
     scene.configure_groups(offered, settings);
     let recorder = Recorder::start();
-    let [port] = stage::free_ports().unwrap();
+    let [port] = testbed::free_ports().unwrap();
     let folder = scene.stage.folder().display().to_string();
     let text = include_str!("proxies/apache.conf")
         .replace("@recorder@", &recorder.port().to_string())

@@ -10,7 +10,7 @@ use std::process::{Output, Stdio};
 use common::configuration;
 use common::scene::Scene;
 use keypool::{Counter, PAGE_NAME, Purpose, read_page};
-use stage::Server;
+use testbed::Server;
 
 /// Lines that ask for the module's algorithms, and for counts that show their use.
 const OURS: &str = "activate = 1\nx25519 = on\ned25519 = on\nstatistics = on";
@@ -174,7 +174,7 @@ fn keys_and_certificates() {
 fn s_server_and_s_client() {
     let Some(scene) = scene(&[("openssl", "openssl")]) else { return };
     for plain_server in [false, true] {
-        let [port] = stage::free_ports().unwrap();
+        let [port] = testbed::free_ports().unwrap();
         let accept = format!("127.0.0.1:{port}");
         let mut command = scene.openssl(&[
             "s_server",
@@ -209,7 +209,7 @@ fn s_server_and_s_client() {
 #[test]
 fn nginx_with_an_ed25519_certificate() {
     let Some(scene) = scene(&[("openssl", "openssl"), ("nginx", "nginx")]) else { return };
-    let [port] = stage::free_ports().unwrap();
+    let [port] = testbed::free_ports().unwrap();
     scene
         .stage
         .write(

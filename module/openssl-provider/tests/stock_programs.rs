@@ -10,7 +10,7 @@ use std::process::{Output, Stdio};
 use common::scene::Scene;
 use kex::TLS_GROUPS;
 use openssl_runtime::wire;
-use stage::Server;
+use testbed::Server;
 
 fn scene() -> Option<Scene> {
     Scene::new(&[("openssl", "openssl")])
@@ -97,7 +97,7 @@ fn group_in_trace(trace: &str) -> Option<u16> {
 }
 
 fn start_server(scene: &Scene, groups: &str) -> (Server, u16) {
-    let [port] = stage::free_ports().unwrap();
+    let [port] = testbed::free_ports().unwrap();
     let accept = format!("127.0.0.1:{port}");
     let mut command = scene.openssl(&[
         "s_server",

@@ -6,8 +6,10 @@ use crate::sets::{self, ALL};
 
 /// Algorithms beside the parameter sets.
 #[derive(Clone, Copy)]
-pub(crate) enum Curve {
+pub enum Curve {
+    /// Key exchange.
     X25519,
+    /// Signatures.
     Ed25519,
 }
 
@@ -15,24 +17,25 @@ pub(crate) enum Curve {
 const NAMES: [&str; 2] = [Curve::X25519.name(), Curve::Ed25519.name()];
 
 /// Bytes of the message that is signed: what a server signs in TLS 1.3 (RFC 9846, section 4.5.2) with SHA-256.
-pub(crate) const MESSAGE_BYTES: usize = 64 + 33 + 1 + 32;
+pub const MESSAGE_BYTES: usize = 64 + 33 + 1 + 32;
 
 /// Keys or exchanges that fill a vector.
-pub(crate) const EIGHT: usize = 8;
+pub const EIGHT: usize = 8;
 
 /// Takes the name of a parameter set or a curve, or `all`.
-pub(crate) fn parser() -> PossibleValuesParser {
+pub fn parser() -> PossibleValuesParser {
     PossibleValuesParser::new(sets::NAMES.into_iter().chain(NAMES).chain([ALL]))
 }
 
 /// Those that a list of the command line stands for.
-pub(crate) fn selected(list: &[String]) -> Vec<Curve> {
+pub fn selected(list: &[String]) -> Vec<Curve> {
     let wanted = |curve: &Curve| list.iter().any(|item| item == curve.name() || item == ALL);
     [Curve::X25519, Curve::Ed25519].into_iter().filter(wanted).collect()
 }
 
 impl Curve {
-    pub(crate) const fn name(self) -> &'static str {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
         match self {
             Curve::X25519 => "x25519",
             Curve::Ed25519 => "ed25519",

@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use crate::json;
 use applications::Application;
-use cli::Outcome;
 use finding::{Finding, Status};
+use output::Outcome;
 
 /// Say what is right and what is wrong, with the line to change
 ///
@@ -54,16 +54,16 @@ impl Doctor {
         let ok = !findings.iter().any(|finding| finding.status == Status::Wrong);
         if self.json {
             let report = Report { ok, findings: &findings };
-            cli::line(json::text(&report)?)?;
+            output::line(json::text(&report)?)?;
         } else {
             for finding in &findings {
-                cli::line(finding)?;
+                output::line(finding)?;
             }
             let wrong = findings.iter().filter(|f| f.status == Status::Wrong).count();
             match wrong {
-                0 => cli::line("all is well")?,
-                1 => cli::line("1 thing is wrong")?,
-                n => cli::line(format_args!("{n} things are wrong"))?,
+                0 => output::line("all is well")?,
+                1 => output::line("1 thing is wrong")?,
+                n => output::line(format_args!("{n} things are wrong"))?,
             }
         }
         Ok(ok)

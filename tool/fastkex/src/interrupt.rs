@@ -3,18 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cli::Failure;
+use output::Failure;
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
 
 /// Set by the first ^C.
 #[derive(Clone)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
-    /// From now on, for the rest of the process.
-    pub(crate) fn heed() -> Result<Self, Failure> {
+    /// Handles ^C from now on, for the rest of the process.
+    ///
+    /// # Errors
+    /// The system takes no handler.
+    pub fn heed() -> Result<Self, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         flag::register_conditional_default(SIGINT, Arc::clone(&stop))
             .and_then(|_| flag::register(SIGINT, Arc::clone(&stop)))
@@ -22,23 +25,28 @@ impl Interrupt {
         Ok(Self(stop))
     }
 
-    /// By a flag that somebody else sets.
-    pub(crate) fn by(stop: Arc<AtomicBool>) -> Self {
+    /// An interrupt whose flag a handler of the caller's sets.
+    pub fn by(stop: Arc<AtomicBool>) -> Self {
         Self(stop)
     }
 
-    pub(crate) fn is_pending(&self) -> bool {
+    /// Whether ^C was pressed.
+    pub fn is_pending(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn flag(&self) -> &AtomicBool {
+    /// The flag, for loops that look at it.
+    pub fn flag(&self) -> &AtomicBool {
         &self.0
     }
 
-    /// Once everything is told: ends this process as the signal would have without us, if there was one.
-    pub(crate) fn end(&self) -> Result<(), Failure> {
+    /// Ends this process as the signal would have without a handler, if there was one. Called when all output is written.
+    ///
+    /// # Errors
+    /// The system does not end the process.
+    pub fn end(&self) -> Result<(), Failure> {
         if self.is_pending() {
-            cli::note("fastkex: incomplete: interrupted");
+            output::note("incomplete: interrupted");
             emulate_default_handler(SIGINT).map_err(Failure::about("signals"))?;
         }
         Ok(())

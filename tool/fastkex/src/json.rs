@@ -1,9 +1,12 @@
 //! What `--json` writes.
 
-use cli::Failure;
+use output::Failure;
 use serde::Serialize;
 
 /// `value` as JSON for programs and people, without an end of line.
-pub(crate) fn text(value: &impl Serialize) -> Result<String, Failure> {
+///
+/// # Errors
+/// It has no form in JSON.
+pub fn text(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string_pretty(value).map_err(Failure::about("cannot write JSON"))
 }

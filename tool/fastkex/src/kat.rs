@@ -10,7 +10,7 @@ use sntrup::{Backend, Ciphertext, Error, KeyPair, ParameterSet, PublicKey, Secre
 
 use crate::json;
 use crate::sets::{ForSet, for_set};
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 
 /// Sizes of the batches that a sequence of keys is drawn in.
 const BATCHES: [usize; 7] = [1, 2, 3, 31, 32, 33, 64];
@@ -98,7 +98,7 @@ impl Kat {
         }
         let all = results.iter().all(|result| result.mismatches.is_empty());
         if self.json {
-            cli::line(json::text(&results)?)?;
+            output::line(json::text(&results)?)?;
         } else {
             print_lines(&results)?;
         }
@@ -178,17 +178,17 @@ fn print_lines(results: &[Replayed]) -> Result<(), Failure> {
             1 => "key by key".to_owned(),
             n => format!("in batches of {n}"),
         };
-        cli::line(format_args!(
+        output::line(format_args!(
             "{file}: {parameter_set} on {backend}, {how}: {matched} of {records} matched"
         ))?;
         for mismatch in mismatches.iter().take(SHOWN) {
-            cli::line(format_args!("    {mismatch}"))?;
+            output::line(format_args!("    {mismatch}"))?;
         }
         if mismatches.len() > SHOWN {
-            cli::line(format_args!("    and {} more", mismatches.len() - SHOWN))?;
+            output::line(format_args!("    and {} more", mismatches.len() - SHOWN))?;
         }
     }
     let records: usize = results.iter().map(|result| result.records).sum();
     let matched: usize = results.iter().map(|result| result.matched).sum();
-    cli::line(format_args!("{matched} of {records} matched"))
+    output::line(format_args!("{matched} of {records} matched"))
 }

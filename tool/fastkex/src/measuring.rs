@@ -1,6 +1,6 @@
-//! What `fastkex speed` and `fastkex plot` share: their arguments, the random source, and what is said about a measurement.
+//! Shared by all commands that measure operations: arguments, the random source, the footer of tables, and warnings.
 
-use cli::Failure;
+use output::Failure;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,26 +9,26 @@ use random::OperationRandom;
 use sntrup::Backend;
 
 /// The random source of one operation, which is the provider's.
-pub(crate) fn random() -> OperationRandom {
+pub fn random() -> OperationRandom {
     OperationRandom::new()
 }
 
 /// Keys in the largest batch that is measured.
-pub(crate) const MAX_BATCH: usize = 65536;
+pub const MAX_BATCH: usize = 65536;
 
 /// Parses the name of a backend that this machine has.
-pub(crate) fn backend(name: &str) -> Result<Backend, sntrup::BackendError> {
+pub fn backend(name: &str) -> Result<Backend, sntrup::BackendError> {
     Backend::named(name)
 }
 
 /// Parses the size of a batch.
-pub(crate) fn batch(text: &str) -> Result<usize, String> {
+pub fn batch(text: &str) -> Result<usize, String> {
     let size = text.parse().ok().filter(|size| (1..=MAX_BATCH).contains(size));
     size.ok_or_else(|| format!("expected a number from 1 to {MAX_BATCH}"))
 }
 
 /// Parses the time for a measurement.
-pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().filter(|seconds| (0.001..=3600.0).contains(seconds));
     seconds
         .map(Duration::from_secs_f64)
@@ -36,7 +36,7 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// The backends asked for, or all of this machine; each once, slowest first.
-pub(crate) fn backends(asked_for: &[Backend]) -> Vec<Backend> {
+pub fn backends(asked_for: &[Backend]) -> Vec<Backend> {
     let wanted = |backend: &Backend| {
         asked_for.is_empty() || asked_for.iter().any(|other| other.name() == backend.name())
     };
@@ -44,7 +44,7 @@ pub(crate) fn backends(asked_for: &[Backend]) -> Vec<Backend> {
 }
 
 /// A bar on standard error for `steps` of some time each, if that is a terminal and the whole takes long.
-pub(crate) fn progress_bar(steps: usize, each: Duration) -> ProgressBar {
+pub fn progress_bar(steps: usize, each: Duration) -> ProgressBar {
     const LONG: Duration = Duration::from_secs(2);
     if each.saturating_mul(steps as u32) < LONG {
         return ProgressBar::hidden();
@@ -58,12 +58,12 @@ pub(crate) fn progress_bar(steps: usize, each: Duration) -> ProgressBar {
 }
 
 /// Notes an error of a random source that fails while it is measured.
-pub(crate) fn noting<T, E>(error: &mut Option<E>, result: Result<T, E>) -> Option<T> {
+pub fn noting<T, E>(error: &mut Option<E>, result: Result<T, E>) -> Option<T> {
     result.map_err(|other| *error = Some(other)).ok()
 }
 
 /// A measurement of `operation`, unless it fails.
-pub(crate) fn measure_fallible<T, E>(
+pub fn measure_fallible<T, E>(
     options: &Options,
     operations_per_call: usize,
     mut operation: impl FnMut() -> Result<T, E>,
@@ -74,25 +74,25 @@ pub(crate) fn measure_fallible<T, E>(
 }
 
 /// Core cycles for people.
-pub(crate) fn core_cycles(cycles: Option<f64>) -> String {
+pub fn core_cycles(cycles: Option<f64>) -> String {
     cycles.map_or_else(|| "-".to_owned(), measure::grouped)
 }
 
 /// How and where was measured.
-pub(crate) fn footer(method: &str, machine: &Machine) -> String {
+pub fn footer(method: &str, machine: &Machine) -> String {
     format!("Measured: {method}.\nMachine: {machine}.")
 }
 
 /// Says what makes numbers untrustworthy.
-pub(crate) fn warn_of_noise(noisy: usize, all: usize) -> Result<(), Failure> {
+pub fn warn_of_noise(noisy: usize, all: usize) -> Result<(), Failure> {
     if noisy > 0 {
-        cli::line(format_args!(
+        output::line(format_args!(
             "Warning: in {noisy} of {all} lines the samples differ by more than {}: the machine was busy. Repeat, or give more --seconds.",
             measure::percent(measure::LARGE_SPREAD)
         ))?;
     }
     if cfg!(debug_assertions) {
-        cli::line("Warning: this program is no release build: its numbers mean little.")?;
+        output::line("Warning: this program is no release build: its numbers mean little.")?;
     }
     Ok(())
 }

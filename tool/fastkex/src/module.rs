@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use openssl_runtime::Libraries;
 
-use cli::Failure;
+use output::Failure;
 
 /// The module's file name, and what cargo calls it.
 const NAMES: [&str; 2] = ["fastkex.so", "libfastkex_provider.so"];
@@ -12,7 +12,10 @@ const NAMES: [&str; 2] = ["fastkex.so", "libfastkex_provider.so"];
 const VARIABLE: &str = "FASTKEX_MODULE";
 
 /// The module's absolute path: the one asked for, or beside this program, or where an installation puts it.
-pub(crate) fn find(asked_for: Option<&Path>, libraries: &Libraries) -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// It is in none of these places.
+pub fn find(asked_for: Option<&Path>, libraries: &Libraries) -> Result<PathBuf, Failure> {
     let named = asked_for
         .map(|path| ("--module", path.to_path_buf()))
         .or_else(|| Some((VARIABLE, std::env::var_os(VARIABLE)?.into())));

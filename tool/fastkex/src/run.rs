@@ -15,7 +15,7 @@ use openssl_conf::{Addition, Base, Config, Interpretation, Release, compose, spl
 use openssl_runtime::{Libraries, LibraryContext, SslContext};
 
 use crate::module;
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 
 /// The provider's name in configurations.
 pub(crate) const PROVIDER: &str = "fastkex";
@@ -200,8 +200,8 @@ pub(crate) fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
 /// A program that changes its user ignores OPENSSL_CONF.
 fn warn_of_setuid(program: &Path) {
     if changes_user(program) {
-        cli::note(format_args!(
-            "fastkex: warning: {} changes its user (setuid), so OpenSSL in it ignores OPENSSL_CONF",
+        output::note(format_args!(
+            "warning: {} changes its user (setuid), so OpenSSL in it ignores OPENSSL_CONF",
             program.display()
         ));
     }

@@ -4,14 +4,16 @@ use clap::builder::PossibleValuesParser;
 use sntrup::{ParameterSet, Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277};
 
 /// Something to do with a parameter set that is known when the program runs.
-pub(crate) trait ForSet {
+pub trait ForSet {
+    /// The result.
     type Output;
 
+    /// Does it with the parameter set `P`.
     fn run<P: ParameterSet>(self) -> Self::Output;
 }
 
 /// Their names, smallest first.
-pub(crate) const NAMES: [&str; 6] = [
+pub const NAMES: [&str; 6] = [
     Sntrup653::NAME,
     Sntrup761::NAME,
     Sntrup857::NAME,
@@ -21,7 +23,7 @@ pub(crate) const NAMES: [&str; 6] = [
 ];
 
 /// Does `what` with the parameter set called `name`, if there is one.
-pub(crate) fn for_set<F: ForSet>(name: &str, what: F) -> Option<F::Output> {
+pub fn for_set<F: ForSet>(name: &str, what: F) -> Option<F::Output> {
     Some(match name {
         Sntrup653::NAME => what.run::<Sntrup653>(),
         Sntrup761::NAME => what.run::<Sntrup761>(),
@@ -34,15 +36,15 @@ pub(crate) fn for_set<F: ForSet>(name: &str, what: F) -> Option<F::Output> {
 }
 
 /// What stands for all of them on the command line.
-pub(crate) const ALL: &str = "all";
+pub const ALL: &str = "all";
 
 /// Takes a name, or `all`.
-pub(crate) fn parser() -> PossibleValuesParser {
+pub fn parser() -> PossibleValuesParser {
     PossibleValuesParser::new(NAMES.into_iter().chain([ALL]))
 }
 
 /// The names that a list of the command line stands for, each once, smallest set first.
-pub(crate) fn selected(list: &[String]) -> Vec<&'static str> {
+pub fn selected(list: &[String]) -> Vec<&'static str> {
     let wanted = |name: &&str| list.iter().any(|item| item == name || item == ALL);
     NAMES.into_iter().filter(wanted).collect()
 }

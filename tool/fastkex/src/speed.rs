@@ -17,7 +17,7 @@ use crate::measuring::{
     self, backends, core_cycles, measure_fallible, noting, progress_bar, random, warn_of_noise,
 };
 use crate::sets::{self, ForSet, for_set};
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 
 /// Measure every operation on this machine
 ///
@@ -79,7 +79,7 @@ impl Speed {
             let backend = backends.last().copied().unwrap_or(Backend::best());
             let rows = pool::rows(&algorithms, backend, self.seconds)?;
             if self.json {
-                cli::line(json::text(&rows)?)?;
+                output::line(json::text(&rows)?)?;
             } else {
                 pool::print(&rows)?;
             }
@@ -112,7 +112,7 @@ impl Speed {
         }
         progress.finish_and_clear();
         if self.json {
-            cli::line(json::text(&rows)?)?;
+            output::line(json::text(&rows)?)?;
         } else {
             print_table(&rows)?;
         }
@@ -230,12 +230,12 @@ fn print_table(rows: &[Row]) -> Result<(), Failure> {
             measure::percent(measurement.spread),
         ]);
     }
-    cli::line(format_args!("{table}\n"))?;
+    output::line(format_args!("{table}\n"))?;
     let when = match rows.first() {
         Some(row) if row.cold => ", after 2 ms without vector instructions",
         _ => "",
     };
-    cli::line(format_args!(
+    output::line(format_args!(
         "Of one key, one preparation or one operation{when}. {}",
         measuring::footer(measure::METHOD, &measure::machine())
     ))?;

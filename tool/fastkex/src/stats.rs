@@ -19,7 +19,7 @@ use signal_hook::flag;
 
 use crate::json;
 use crate::regular::Held;
-use cli::{Failure, Outcome};
+use output::{Failure, Outcome};
 
 /// Show what the module counts in running processes
 ///
@@ -60,15 +60,15 @@ impl Stats {
         }
         let shown = self.read()?;
         if self.json {
-            cli::line(json::text(&objects(&shown))?)?;
+            output::line(json::text(&objects(&shown))?)?;
         } else if self.prometheus {
-            cli::text(prometheus(&shown))?;
+            output::text(prometheus(&shown))?;
         } else if shown.is_empty() {
-            cli::line(
+            output::line(
                 "No process shows counts (statistics = on in the module's section lets them).",
             )?;
         } else {
-            cli::line(table(&shown))?;
+            output::line(table(&shown))?;
         }
         Ok(!shown.is_empty())
     }
@@ -82,9 +82,9 @@ impl Stats {
             let shown = self.read()?;
             if io::stdout().is_terminal() {
                 // Clears the screen.
-                cli::text("\x1b[H\x1b[2J")?;
+                output::text("\x1b[H\x1b[2J")?;
             }
-            cli::line(format_args!("{}\n", table(&shown)))?;
+            output::line(format_args!("{}\n", table(&shown)))?;
             let until = Instant::now() + PERIOD;
             while Instant::now() < until && !stop.load(Ordering::Relaxed) {
                 thread::sleep(PERIOD / 20);

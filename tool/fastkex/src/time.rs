@@ -1,8 +1,7 @@
 //! `fastkex time`: connections to any server.
 
-pub(crate) mod contest;
+pub mod comparison;
 mod report;
-mod self_check;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,21 +10,21 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use timer::results::{Plan, What};
 use timer::{
-    Client, DnsQuery, Errand, Handshake, HttpRequests, Page, Search, Target, Trip, Trust, libraries,
+    Client, DnsQuery, Endpoint, Handshake, HttpRequests, Page, Search, Target, Trust, Workload,
+    libraries,
 };
 
 use crate::interrupt::Interrupt;
-use crate::link::LinkArguments;
 use crate::module;
-use cli::{Failure, Outcome};
-use contest::{Contest, Output};
+use comparison::Comparison;
+use output::{Failure, Outcome};
 
 /// Time connections to any server: TLS handshakes, DNS over TLS, HTTP
 ///
 /// Full TLS 1.3 handshakes: no session is resumed. Several groups take turns, sample by sample, so that what changes with time befalls all
 /// alike. Connections that fail are counted, and nothing else of them.
 #[derive(Args, Debug)]
-pub(crate) struct Time {
+pub struct Time {
     #[command(subcommand)]
     kind: Kind,
 }
@@ -42,18 +41,13 @@ enum Kind {
 /// A connection's time is that from before TCP to the end of the connection.
 #[derive(Args, Debug)]
 struct Tls {
-    /// The server; with --self-check it may be left out
-    #[arg(value_name = "HOST:PORT", required_unless_present = "self_check")]
-    server: Option<String>,
+    /// The server
+    #[arg(value_name = "HOST:PORT")]
+    server: String,
     #[command(flatten)]
     client: ClientArguments,
     #[command(flatten)]
     sizes: Sizes,
-    /// Tell what part of a connection is this tool's own, neither libssl's nor the kernel's, and fail if it is 3 % or more
-    ///
-    /// Without HOST:PORT, a small server of this tool's own answers, with the null key exchange if that module lies beside this tool.
-    #[arg(long)]
-    self_check: bool,
 }
 
 /// Time a handshake, one DNS query, and the end (as dot_timer of ENG25519)
@@ -102,9 +96,9 @@ struct Http {
     sizes: Sizes,
 }
 
-/// Who connects.
+/// Arguments that describe the client.
 #[derive(Args, Debug)]
-struct ClientArguments {
+pub struct ClientArguments {
     /// Groups, apart by commas, each of them timed by itself; 'A:B' offers both and sends a key share of A; 'X25519@fastkex' takes fastkex's
     /// X25519 and Ed25519 [default: those of X25519SNTRUP761, sntrup761, X25519MLKEM768, X25519, P-256 that the server takes]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -125,23 +119,21 @@ struct ClientArguments {
     ///
     /// OpenSSL 1.1.1 takes ENGINEs instead of the module: those of the configuration file that OPENSSL_CONF names.
     #[arg(long, value_name = "PATH")]
-    libssl: Option<PathBuf>,
+    pub libssl: Option<PathBuf>,
     /// The module, if it is not beside this program
     #[arg(long, value_name = "PATH")]
-    module: Option<PathBuf>,
+    pub module: Option<PathBuf>,
     /// Seconds for which a server may say nothing
     #[arg(long, value_name = "SECONDS", value_parser = crate::measuring::seconds, default_value = "5")]
-    timeout: Duration,
-    #[command(flatten)]
-    link: LinkArguments,
-    /// Write all samples to this file, too, for 'fastkex plot' and 'fastkex report'
+    pub timeout: Duration,
+    /// Write all samples to this file, too, for 'fastkex-lab plot' and 'fastkex-lab report'
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
 /// How much is measured.
 #[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct Sizes {
+pub struct Sizes {
     /// Samples of each group
     #[arg(long, value_name = "NUMBER", value_parser = number, default_value_t = 10)]
     samples: usize,
@@ -155,6 +147,9 @@ pub(crate) struct Sizes {
     #[arg(long, value_name = "NUMBER", value_parser = parallel, default_value_t = 1)]
     concurrency: usize,
 }
+
+/// Replaces an endpoint by another one.
+pub type Via<'a> = &'a mut dyn FnMut(Endpoint) -> Result<Endpoint, Failure>;
 
 const MOST: usize = 100_000_000;
 const MOST_PARALLEL: usize = 4096;
@@ -172,16 +167,25 @@ fn number_or_none(text: &str) -> Result<usize, String> {
     between(text, 0, MOST)
 }
 
-pub(crate) fn requests(text: &str) -> Result<usize, String> {
+/// Parses a number of requests on a connection.
+///
+/// # Errors
+/// It is none, or too large.
+pub fn requests(text: &str) -> Result<usize, String> {
     between(text, 1, 100_000)
 }
 
-pub(crate) fn parallel(text: &str) -> Result<usize, String> {
+/// Parses a number of connections at a time.
+///
+/// # Errors
+/// It is none, or too large.
+pub fn parallel(text: &str) -> Result<usize, String> {
     between(text, 1, MOST_PARALLEL)
 }
 
 impl Sizes {
-    pub(crate) fn plan(&self) -> Plan {
+    /// The sizes as the timer takes them.
+    pub fn plan(&self) -> Plan {
         let &Self { samples, connections, warm_up, concurrency } = self;
         Plan { samples, connections, warm_up, concurrency }
     }
@@ -189,68 +193,62 @@ impl Sizes {
 
 impl Time {
     pub(crate) fn run(&self) -> Outcome {
+        self.run_via(&mut Ok)
+    }
+
+    /// Times connections to the endpoint that `via` returns for the one that was named, such as the same server behind a proxy.
+    ///
+    /// # Errors
+    /// There is no such server, or the run could not be finished.
+    pub fn run_via(&self, via: Via<'_>) -> Outcome {
         match &self.kind {
-            Kind::Tls(tls) => tls.run(),
-            Kind::Dot(dot) => dot.run(),
-            Kind::Http(http) => http.run(),
+            Kind::Tls(tls) => tls.run(via),
+            Kind::Dot(dot) => dot.run(via),
+            Kind::Http(http) => http.run(via),
         }
     }
 }
 
 impl Tls {
-    fn run(&self) -> Outcome {
-        let Some(server) = &self.server else {
-            let libraries = libraries(self.client.libssl.as_deref())?;
-            return self_check::alone(
-                &libraries,
-                self.client.module.as_deref(),
-                &self.sizes.plan(),
-            );
-        };
+    fn run(&self, via: Via<'_>) -> Outcome {
         let interrupt = Interrupt::heed()?;
-        let (target, _link) =
-            self.client.link.before(Target::find(server, self.client.timeout)?)?;
+        let endpoint = via(Endpoint::find(&self.server, self.client.timeout)?)?;
         let client = self.client.load()?;
-        let trips = self.client.trips(&client, &target, &|| Ok((None, Handshake)))?;
-        if self.self_check {
-            return self_check::with(&trips, &self.sizes.plan());
-        }
-        let contest = self.client.contest(What::Tls, &target, &client, interrupt);
-        contest.run(&trips, &self.sizes.plan())
+        let targets = self.client.targets(&client, &endpoint, &|| Ok((None, Handshake)))?;
+        let comparison = self.client.comparison(What::Tls, &endpoint, &client, interrupt);
+        comparison.run(&targets, &self.sizes.plan())
     }
 }
 
 impl Dot {
-    fn run(&self) -> Outcome {
+    fn run(&self, via: Via<'_>) -> Outcome {
         let query = || Ok((None, DnsQuery::new(&self.name, &self.record_type)?));
         query()?;
         let interrupt = Interrupt::heed()?;
-        let (target, _link) =
-            self.client.link.before(Target::find(&self.server, self.client.timeout)?)?;
+        let endpoint = via(Endpoint::find(&self.server, self.client.timeout)?)?;
         let client = self.client.load()?;
-        let trips = self.client.trips(&client, &target, &query)?;
-        let contest = self.client.contest(What::Dot, &target, &client, interrupt);
+        let targets = self.client.targets(&client, &endpoint, &query)?;
+        let comparison = self.client.comparison(What::Dot, &endpoint, &client, interrupt);
         if self.peak {
-            return contest.search(&trips, &Search { step: self.step, clients: self.clients });
+            return comparison.search(&targets, &Search { step: self.step, clients: self.clients });
         }
-        contest.run(&trips, &self.sizes.plan())
+        comparison.run(&targets, &self.sizes.plan())
     }
 }
 
 impl Http {
-    fn run(&self) -> Outcome {
+    fn run(&self, via: Via<'_>) -> Outcome {
         let page = Page::parse(&self.url)?;
         let interrupt = Interrupt::heed()?;
-        let target = Target::at(&page.host, page.port, self.client.timeout)?;
-        let (target, _link) = self.client.link.before(target)?;
+        let endpoint = via(Endpoint::at(&page.host, page.port, self.client.timeout)?)?;
         let client = self.client.load()?;
-        let mut trips = Vec::new();
+        let mut targets = Vec::new();
         for &count in &self.requests {
-            let errand = || Ok((Some(count), HttpRequests::new(&page, count)?));
-            trips.extend(self.client.trips(&client, &target, &errand)?);
+            let workload = || Ok((Some(count), HttpRequests::new(&page, count)?));
+            targets.extend(self.client.targets(&client, &endpoint, &workload)?);
         }
-        let contest = self.client.contest(What::Http, &target, &client, interrupt);
-        contest.run(&trips, &self.sizes.plan())
+        let comparison = self.client.comparison(What::Http, &endpoint, &client, interrupt);
+        comparison.run(&targets, &self.sizes.plan())
     }
 }
 
@@ -259,7 +257,10 @@ const USUAL: [&str; 5] = ["X25519SNTRUP761", "sntrup761", "X25519MLKEM768", "X25
 
 impl ClientArguments {
     /// OpenSSL with our module. Without the module there are still OpenSSL's groups, so that is no error unless somebody named it.
-    fn load(&self) -> Result<Client, Failure> {
+    ///
+    /// # Errors
+    /// OpenSSL or a module that was named cannot be loaded.
+    pub fn load(&self) -> Result<Client, Failure> {
         let libraries = libraries(self.libssl.as_deref())?;
         if libraries.is_legacy() {
             if let Some(module) = &self.module {
@@ -275,7 +276,7 @@ impl ClientArguments {
             Ok(module) => Some(module),
             Err(failure) if self.module.is_some() => return Err(failure),
             Err(failure) => {
-                cli::note(format_args!("fastkex: OpenSSL's groups only: {failure}"));
+                output::note(format_args!("OpenSSL's groups only: {failure}"));
                 None
             }
         };
@@ -293,64 +294,67 @@ impl ClientArguments {
         }
     }
 
-    /// A trip for each contestant.
-    fn trips<E: Errand>(
+    /// A target for each candidate.
+    ///
+    /// # Errors
+    /// OpenSSL does not know a group, or the server takes none of the usual ones.
+    pub fn targets<E: Workload>(
         &self,
         client: &Client,
-        target: &Target,
-        errand: &dyn Fn() -> Result<(Option<usize>, E), Failure>,
-    ) -> Result<Vec<Trip<E>>, Failure> {
+        endpoint: &Endpoint,
+        workload: &dyn Fn() -> Result<(Option<usize>, E), Failure>,
+    ) -> Result<Vec<Target<E>>, Failure> {
         let trust = self.trust()?;
-        let trip = |label: &str| -> Result<Trip<E>, Failure> {
-            let contestant = client.contestant(label, &trust, self.sigalgs.as_deref())?;
-            let (requests, errand) = errand()?;
-            Ok(Trip {
-                contestant,
-                target: target.clone(),
-                server_name: self.server_name.clone().unwrap_or_else(|| target.host().into()),
-                errand,
+        let target = |label: &str| -> Result<Target<E>, Failure> {
+            let candidate = client.candidate(label, &trust, self.sigalgs.as_deref())?;
+            let (requests, workload) = workload()?;
+            Ok(Target {
+                candidate,
+                endpoint: endpoint.clone(),
+                server_name: self.server_name.clone().unwrap_or_else(|| endpoint.host().into()),
+                workload,
                 requests,
-                patience: self.timeout,
+                timeout: self.timeout,
                 server_seconds: None,
             })
         };
         if !self.groups.is_empty() {
-            return self.groups.iter().map(|label| trip(label)).collect();
+            return self.groups.iter().map(|label| target(label)).collect();
         }
         let known: Vec<_> = USUAL.into_iter().filter(|group| client.has_group(group)).collect();
-        let mut trips = Vec::new();
+        let mut targets = Vec::new();
         for label in &known {
-            let trip = trip(label)?;
-            if trip.try_once().is_ok() {
-                trips.push(trip);
+            let target = target(label)?;
+            if target.try_once().is_ok() {
+                targets.push(target);
             }
         }
-        if trips.is_empty() {
+        if targets.is_empty() {
             // What is wrong is not the group, if none will do.
-            trip(&known.join(":"))?.try_once()?;
+            target(&known.join(":"))?.try_once()?;
         }
-        if trips.is_empty() {
-            return Err(Failure::new(format!("{target}: takes none of the groups by itself")));
+        if targets.is_empty() {
+            return Err(Failure::new(format!("{endpoint}: takes none of the groups by itself")));
         }
-        Ok(trips)
+        Ok(targets)
     }
 
-    fn contest(
+    fn comparison(
         &self,
         what: What,
-        target: &Target,
+        endpoint: &Endpoint,
         client: &Client,
         interrupt: Interrupt,
-    ) -> Contest {
-        Contest {
+    ) -> Comparison {
+        Comparison {
             what,
-            target: target.to_string(),
+            target: endpoint.to_string(),
             client: client.name(),
             scene: None,
             interrupt,
             machine: measure::machine(),
             ends_here: true,
-            output: Output { json: self.json.clone() },
+            json: self.json.clone(),
         }
     }
 }

@@ -544,8 +544,8 @@ fn control_characters_are_escaped() {
 fn unknown_applications_are_refused() {
     let tool = Tool::new();
     let output = tool.output(&["doctor", "--app", "emacs"]);
-    common::assert_refused(&output, "invalid value 'emacs'");
-    common::assert_refused(
+    common::assert_misused(&output, "invalid value 'emacs'");
+    common::assert_misused(
         &output,
         "possible values: nginx, apache2, stunnel, haproxy, unbound, curl",
     );

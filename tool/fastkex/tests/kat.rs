@@ -4,7 +4,7 @@ mod common;
 
 use std::path::PathBuf;
 
-use common::{Tool, assert_refused, stdout};
+use common::{Tool, assert_misused, assert_refused, stdout};
 use serde_json::Value;
 
 fn file(name: &str) -> PathBuf {
@@ -89,5 +89,5 @@ fn files_that_are_none_are_refused() {
         .collect();
     refused("digests.kat", &digests, "pk");
     assert_refused(&tool.output(&["kat", "/nonexistent/x.kat"]), "No such file");
-    assert_refused(&tool.output(&["kat"]), "FILES");
+    assert_misused(&tool.output(&["kat"]), "FILES");
 }

@@ -8,7 +8,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{NOBODY, Tool, assert_refused, is_root, make_folder, stderr, stdout};
+use common::{NOBODY, Tool, assert_misused, assert_refused, is_root, make_folder, stderr, stdout};
 
 #[test]
 fn the_provider_is_active_and_the_system_unchanged() {
@@ -108,7 +108,7 @@ fn the_configuration_that_was_there_stays() {
 }
 
 #[test]
-fn bad_input_gives_one_line() {
+fn bad_input_is_an_error() {
     let Some(tool) = Tool::with_openssl() else { return };
     assert_refused(
         &tool.output(&["run", "--groups", "sntrup42", "--", "true"]),
@@ -129,14 +129,20 @@ fn bad_input_gives_one_line() {
         "/no/such/program: No such file",
     );
     assert_refused(&tool.output(&["run", "--", "/etc/passwd"]), "not an executable file");
-    assert_refused(&tool.output(&["run"]), "CMD");
+    assert_misused(&tool.output(&["run"]), "CMD");
     assert_refused(
         &tool.output(&["run", "--module", "/no/module.so", "--", "true"]),
         "/no/module.so",
     );
     assert_refused(&tool.output(&["run", "--module", "/etc/passwd", "--", "true"]), "/etc/passwd");
-    assert_refused(&tool.output(&["jump"]), "unrecognized subcommand 'jump'");
-    assert_refused(&tool.output(&[]), "no command given");
+    assert_misused(&tool.output(&["jump"]), "unrecognized subcommand 'jump'");
+    // Without a command there is help, as an error.
+    let output = tool.output(&[]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""));
+    assert!(stderr(&output).contains("Usage: fastkex <COMMAND>"), "{}", stderr(&output));
+    // Wrong usage has clap's suggestions.
+    let output = tool.output(&["doctr"]);
+    assert!(stderr(&output).contains("a similar subcommand exists: 'doctor'"));
 
     // A program that is there but cannot be run.
     let script = tool.write("script", "#!/no/interpreter\n");

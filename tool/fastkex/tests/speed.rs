@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::process::{Command, Output};
 
-use common::{assert_refused, stderr, stdout};
+use common::{assert_misused, assert_refused, stderr, stdout};
 use serde_json::Value;
 use sntrup::Backend;
 
@@ -64,7 +64,7 @@ fn vector_units_rest_if_asked_to() {
         let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert!(rows.as_array().unwrap().iter().all(|row| row["cold"] == cold), "{rows}");
     }
-    assert_refused(&speed(&["--cold", "--pool"]), "--cold");
+    assert_misused(&speed(&["--cold", "--pool"]), "--cold");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn pools_are_measured_in_every_mode() {
     let output = speed(&["--pool", "--algorithm", "sntrup653", "--seconds", "0.001"]);
     let text = stdout(&output);
     assert_eq!(text.lines().filter(|line| line.starts_with("| sntrup653")).count(), 24, "{text}");
-    assert_refused(&speed(&["--pool", "--batch", "1"]), "cannot be used with");
+    assert_misused(&speed(&["--pool", "--batch", "1"]), "cannot be used with");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn what_cannot_be_measured_is_refused() {
     let refused = |arguments: &[&str], expected: &[&str]| {
         let output = speed(arguments);
         for text in expected {
-            assert_refused(&output, text);
+            assert_misused(&output, text);
         }
     };
     refused(&["--algorithm", "sntrup762"], &["sntrup762", "sntrup653, sntrup761", "all"]);

@@ -8,10 +8,10 @@ use std::os::unix::fs::{FileExt, fchown, symlink};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output, Stdio};
 
-use common::{NOBODY, Tool, assert_refused, is_root, stderr, stdout};
+use common::{NOBODY, Tool, assert_misused, assert_refused, is_root, stderr, stdout};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use serde_json::Value;
-use stage::{Server, Stage};
+use testbed::{Server, Stage};
 
 const GROUP: &str = "sntrup761";
 
@@ -44,7 +44,7 @@ impl Scene {
         let certificate =
             "req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=localhost";
         stage.run(&mut openssl(certificate)).unwrap().output_of("openssl req").unwrap();
-        let [port] = stage::free_ports().unwrap();
+        let [port] = testbed::free_ports().unwrap();
         let arguments = format!(
             "s_server -accept 127.0.0.1:{port} -cert cert.pem -key key.pem -tls1_3 -www -groups {GROUP}"
         );
@@ -113,8 +113,8 @@ fn processes_without_counts_are_named() {
     other.kill().unwrap();
     other.wait().unwrap();
     assert_refused(&tool.output(&["stats", "4194305"]), "no process 4194305");
-    assert_refused(&tool.output(&["stats", "x"]), "invalid value 'x'");
-    assert_refused(&tool.output(&["stats", "--json", "--watch"]), "cannot be used with");
+    assert_misused(&tool.output(&["stats", "x"]), "invalid value 'x'");
+    assert_misused(&tool.output(&["stats", "--json", "--watch"]), "cannot be used with");
 }
 
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);

@@ -64,7 +64,7 @@ impl Setting {
 
     /// One that shakes hands, waits for the client's end, and closes.
     fn plain(&self, groups: &str) -> Server {
-        self.serve(groups, Box::new(|settings, stream, _| drop(shake_hands(settings, stream))))
+        self.serve(groups, Box::new(|settings, stream, _| drop(handshake(settings, stream))))
     }
 
     fn time(&self, what: &str, server: &Server, arguments: &[&str]) -> Output {
@@ -88,7 +88,7 @@ impl Setting {
     }
 }
 
-fn shake_hands(settings: &SslContext, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+fn handshake(settings: &SslContext, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
     stream.set_nodelay(true).unwrap();
     let mut stream = TlsStream::new(settings, stream, None).ok()?;
     let _ = stream.read(&mut [0]);
@@ -364,7 +364,7 @@ fn failures_are_counted_and_nothing_is_made_of_them() {
         if number > 2 && number % 4 == 0 {
             thread::sleep(Duration::from_millis(100));
         } else {
-            shake_hands(settings, stream);
+            handshake(settings, stream);
         }
     });
     let server = setting.serve("X25519", manners);
@@ -388,7 +388,7 @@ fn a_server_that_goes_away_leaves_what_was_measured() {
     let Some(setting) = Setting::new() else { return };
     let manners: Manners = Box::new(|settings, stream, number| {
         if number < 30 {
-            shake_hands(settings, stream);
+            handshake(settings, stream);
         }
     });
     let server = setting.serve("X25519", manners);
@@ -420,35 +420,6 @@ fn an_interrupt_leaves_what_was_measured() {
     assert_eq!(stderr(&output), "fastkex: incomplete: interrupted\n");
     let text = stdout(&output);
     assert!(text.contains("INCOMPLETE") && text.contains("| X25519 "), "{text}");
-}
-
-#[test]
-fn the_tools_own_time_is_told() {
-    let Some(setting) = Setting::new() else { return };
-    let server = setting.plain("X25519");
-    let arguments = ["--groups", "X25519", "--self-check", "--connections", "50"];
-    let output = setting.time("tls", &server, &arguments);
-    let text = stdout(&output);
-    let numbers: Vec<f64> = text
-        .split([' ', ',', ':', '('])
-        .filter(|word| word.contains('.'))
-        .map(|word| word.parse().unwrap())
-        .collect();
-    let [all, libssl, kernel, own, percent] = numbers[..] else { panic!("{text}") };
-    assert!((all - libssl - kernel - own).abs() < 0.3, "{text}");
-    assert!(libssl > 0.0 && kernel > 0.0 && own > 0.0, "{text}");
-    assert!((100.0 * own / all - percent).abs() < 0.1, "{text}");
-    assert_eq!(output.status.code(), Some(i32::from(percent >= 3.0)));
-}
-
-#[test]
-fn the_tool_has_a_server_of_its_own_for_that() {
-    let Some(setting) = Setting::new() else { return };
-    let arguments = ["time", "tls", "--self-check", "--connections", "20", "--warm-up", "2"];
-    let output = setting.tool.output(&arguments);
-    let text = stdout(&output);
-    assert!(text.contains(" \u{b5}s a connection, of which libssl"), "{text}{}", stderr(&output));
-    assert_eq!(text.lines().count(), 1, "{text}");
 }
 
 /// OpenSSL 1.1.1 with the ENGINE and these control commands.

@@ -1,9 +1,11 @@
-//! The client's OpenSSL, and who takes part.
+//! The client's OpenSSL, and the candidates.
 
 use std::path::{Path, PathBuf};
 
-use cli::Failure;
 use openssl_runtime::{Libraries, LibraryContext, SslContext};
+
+use crate::label::Label;
+use output::Failure;
 
 /// Of what both providers have, take the default provider's, or ours: else the order in which libcrypto meets them decides.
 const DEFAULT: &str = "?provider=default";
@@ -13,10 +15,10 @@ const FASTKEX: &str = "?provider=fastkex";
 pub struct Client {
     stock: LibraryContext,
     /// OpenSSL 1.1.1 has none.
-    faster: Option<LibraryContext>,
+    preferring_fastkex: Option<LibraryContext>,
 }
 
-/// Which certificates are accepted.
+/// Certificates that are accepted.
 #[derive(Clone, Debug)]
 pub enum Trust {
     /// Those that the system trusts.
@@ -27,9 +29,9 @@ pub enum Trust {
     Anything,
 }
 
-/// Who offers which groups.
+/// A client's settings for a list of groups.
 #[derive(Clone)]
-pub struct Contestant {
+pub struct Candidate {
     /// As it was given.
     pub label: String,
     pub(crate) settings: SslContext,
@@ -51,9 +53,9 @@ impl Client {
             Ok(context)
         };
         let contexts = context(DEFAULT).and_then(|stock| Ok((stock, context(FASTKEX)?)));
-        let (stock, faster) =
+        let (stock, fastkex) =
             contexts.map_err(|error: openssl_runtime::Error| Failure::new(error))?;
-        Ok(Self { stock, faster: Some(faster) })
+        Ok(Self { stock, preferring_fastkex: Some(fastkex) })
     }
 
     /// OpenSSL 1.1.1, which takes no modules: what a configuration file says, ENGINEs included, holds for the whole process from now on.
@@ -65,7 +67,7 @@ impl Client {
         if let Some(file) = configuration {
             stock.load_config(file).map_err(Failure::new)?;
         }
-        Ok(Self { stock, faster: None })
+        Ok(Self { stock, preferring_fastkex: None })
     }
 
     /// What it is: `OpenSSL 3.0.22`, `OpenSSL 1.1.1w`.
@@ -89,16 +91,17 @@ impl Client {
     ///
     /// # Errors
     /// OpenSSL does not know a group or signature algorithm, or there is no certificate to trust.
-    pub fn contestant(
+    pub fn candidate(
         &self,
         label: &str,
         trust: &Trust,
         signature_algorithms: Option<&str>,
-    ) -> Result<Contestant, Failure> {
-        let (groups, is_faster) = taken_apart(label)?;
-        let context = match &self.faster {
-            Some(faster) if is_faster => faster,
-            None if is_faster => {
+    ) -> Result<Candidate, Failure> {
+        let parsed = Label::parse(label)?;
+        let (groups, uses_fastkex) = (parsed.groups, parsed.uses_fastkex());
+        let context = match &self.preferring_fastkex {
+            Some(fastkex) if uses_fastkex => fastkex,
+            None if uses_fastkex => {
                 return Err(Failure::new(format!(
                     "groups '{label}': {} has no providers to choose from",
                     self.name()
@@ -111,7 +114,7 @@ impl Client {
             Failure::new(format!(
                 "groups '{groups}': {} with {} does not know them, or takes no such list",
                 self.name(),
-                if self.faster.is_some() { "these modules" } else { "these ENGINEs" }
+                if self.preferring_fastkex.is_some() { "these modules" } else { "these ENGINEs" }
             ))
         })?;
         let client = match signature_algorithms {
@@ -129,22 +132,7 @@ impl Client {
             Trust::Anything => Ok(client.without_verification()),
         };
         let settings = client.map_err(Failure::about("certificates to trust"))?.build();
-        Ok(Contestant { label: label.into(), settings })
-    }
-}
-
-/// What a contestant called `label` offers, and whether X25519 and Ed25519 are fastkex's.
-///
-/// # Errors
-/// There is something else than `fastkex` or `default` after an `@`.
-pub fn taken_apart(label: &str) -> Result<(&str, bool), Failure> {
-    match label.split_once('@') {
-        None => Ok((label, false)),
-        Some((groups, "default")) => Ok((groups, false)),
-        Some((groups, "fastkex")) => Ok((groups, true)),
-        Some((_, other)) => Err(Failure::new(format!(
-            "groups '{label}': expected '@fastkex' or '@default', not '@{other}'"
-        ))),
+        Ok(Candidate { label: label.into(), settings })
     }
 }
 

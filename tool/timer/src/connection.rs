@@ -1,49 +1,49 @@
-//! One connection: TCP, handshake, errand, a clean end.
+//! One connection: TCP, handshake, workload, a clean end.
 
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
-use cli::Failure;
 use openssl_runtime::{Error, PeerKey, Summary, TlsStream, TlsVersion};
+use output::Failure;
 
-use crate::client::Contestant;
-use crate::errand::{Errand, Fault};
+use crate::client::Candidate;
+use crate::endpoint::{Endpoint, in_words};
 use crate::results::{MessageBytes, Series, Traffic};
-use crate::target::{Target, in_words};
 use crate::wire::Wire;
+use crate::workload::{Fault, Workload};
 
-/// Who goes where, and what for.
-pub struct Trip<E> {
-    /// Who.
-    pub contestant: Contestant,
-    /// Where.
-    pub target: Target,
+/// A client's settings, a server, and the workload of a connection.
+pub struct Target<E> {
+    /// The client's settings.
+    pub candidate: Candidate,
+    /// The server's address.
+    pub endpoint: Endpoint,
     /// The name that the server's certificate is to be for, and that it is asked for (SNI).
     pub server_name: String,
-    /// What for.
-    pub errand: E,
+    /// The exchange that follows the handshake.
+    pub workload: E,
     /// Requests on a connection, for results.
     pub requests: Option<usize>,
-    /// How long a server may say nothing.
-    pub patience: Duration,
+    /// The time for which a server may send nothing.
+    pub timeout: Duration,
     /// The server's processor time so far, if it can be told.
     pub server_seconds: Option<Box<dyn Fn() -> Option<f64> + Send + Sync>>,
 }
 
 const END: &str = "waiting for the server's end";
 
-impl<E: Errand> Trip<E> {
+impl<E: Workload> Target<E> {
     /// A connection from its beginning to its end: how long it took.
     ///
     /// # Errors
     /// It failed, in words.
     pub(crate) fn make(&self) -> Result<Duration, Failure> {
         let start = Instant::now();
-        let mut stream = self.shake_hands()?;
-        self.errand.run(&mut stream).map_err(|fault| self.fault(fault))?;
-        let errand_done = start.elapsed();
+        let mut stream = self.handshake()?;
+        self.workload.run(&mut stream).map_err(|fault| self.fault(fault))?;
+        let workload_done = start.elapsed();
         self.part(stream)?;
-        Ok(if self.errand.times_the_end() { start.elapsed() } else { errand_done })
+        Ok(if self.workload.times_the_end() { start.elapsed() } else { workload_done })
     }
 
     /// Tries a connection that does not count.
@@ -57,12 +57,12 @@ impl<E: Errand> Trip<E> {
     /// A connection that is looked at: what was negotiated, and what it carried.
     ///
     /// # Errors
-    /// As [`Trip::make`], or the protocol is not what is to be timed.
-    pub(crate) fn scout(&self) -> Result<Series, Failure> {
-        let mut stream = self.shake_hands()?;
+    /// As [`Target::make`], or the protocol is not what is to be timed.
+    pub(crate) fn preflight(&self) -> Result<Series, Failure> {
+        let mut stream = self.handshake()?;
         let shaken = stream.summary();
         let key = stream.peer_key();
-        let data = self.errand.run(&mut stream).map_err(|fault| self.fault(fault))?;
+        let data = self.workload.run(&mut stream).map_err(|fault| self.fault(fault))?;
         stream.close().map_err(|error| self.failure("closing", error))?;
         // To the end, for what the server sends after the handshake; some servers end without a word, but they end.
         if let Err(error) = io::copy(&mut stream, &mut io::sink())
@@ -74,13 +74,13 @@ impl<E: Errand> Trip<E> {
         if summary.version != Some(TlsVersion::Tls13) {
             return Err(Failure::new(format!(
                 "{}: the server does not speak TLS 1.3",
-                self.target
+                self.endpoint
             )));
         }
         let group = summary.group.as_ref();
         let id = group.map_or(0, |group| group.id);
         Ok(Series {
-            label: self.contestant.label.clone(),
+            label: self.candidate.label.clone(),
             requests: self.requests,
             group: name_of(id, group.and_then(|group| group.name.as_deref())),
             group_id: id,
@@ -100,10 +100,10 @@ impl<E: Errand> Trip<E> {
         })
     }
 
-    fn shake_hands(&self) -> Result<TlsStream<Wire>, Failure> {
-        let wire = Wire::connect(self.target.address(), self.patience)
+    fn handshake(&self) -> Result<TlsStream<Wire>, Failure> {
+        let wire = Wire::connect(self.endpoint.address(), self.timeout)
             .map_err(|error| self.failure("connecting", error.into()))?;
-        TlsStream::new(&self.contestant.settings, wire, Some(&self.server_name))
+        TlsStream::new(&self.candidate.settings, wire, Some(&self.server_name))
             .map_err(|error| self.failure("handshake", error))
     }
 
@@ -128,20 +128,20 @@ impl<E: Errand> Trip<E> {
     fn fault(&self, fault: Fault) -> Failure {
         match fault {
             Fault::Connection(error) => self.failure("request", error.into()),
-            Fault::Answer(failure) => Failure::new(format!("{}: {failure}", self.target)),
+            Fault::Answer(failure) => Failure::new(format!("{}: {failure}", self.endpoint)),
         }
     }
 
     fn failure(&self, during: &str, error: Error) -> Failure {
-        let target = &self.target;
+        let endpoint = &self.endpoint;
         match error {
             Error::Io(error) => {
-                Failure::new(format!("{target}: {during}: {}", in_words(&error, self.patience)))
+                Failure::new(format!("{endpoint}: {during}: {}", in_words(&error, self.timeout)))
             }
             Error::Handshake(summary) => {
-                Failure::new(format!("{target}: {}", self.refusal(&summary)))
+                Failure::new(format!("{endpoint}: {}", self.refusal(&summary)))
             }
-            other => Failure::new(format!("{target}: {during}: {other}")),
+            other => Failure::new(format!("{endpoint}: {during}: {other}")),
         }
     }
 
@@ -151,7 +151,7 @@ impl<E: Errand> Trip<E> {
         if ended {
             return "the server closed the connection without a word of TLS".into();
         }
-        format!("{summary} (offered: {})", self.contestant.label)
+        format!("{summary} (offered: {})", self.candidate.label)
     }
 }
 

@@ -4,13 +4,13 @@ use std::io::{Read, Write};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use cli::Failure;
 use domain::base::iana::Rcode;
 use domain::base::{Message, MessageBuilder, Name, Rtype};
 use openssl_runtime::TlsStream;
+use output::Failure;
 
-use crate::errand::{Data, Errand, Fault};
 use crate::wire::Wire;
+use crate::workload::{Data, Fault, Workload};
 
 /// A query, and what is expected of its answer: that it is one, without an error, with at least one record.
 pub struct DnsQuery {
@@ -75,7 +75,7 @@ impl DnsQuery {
     }
 }
 
-impl Errand for DnsQuery {
+impl Workload for DnsQuery {
     fn run(&self, stream: &mut TlsStream<Wire>) -> Result<Data, Fault> {
         let query = self.next();
         stream.write_all(&query)?;

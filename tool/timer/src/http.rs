@@ -2,14 +2,14 @@
 
 use std::io::{ErrorKind, Read, Write};
 
-use cli::Failure;
 use http::Uri;
 use http::uri::Scheme;
 use httparse::{Response, Status};
 use openssl_runtime::TlsStream;
+use output::Failure;
 
-use crate::errand::{Data, Errand, Fault};
 use crate::wire::Wire;
+use crate::workload::{Data, Fault, Workload};
 
 /// So many requests for one page.
 pub struct HttpRequests {
@@ -81,7 +81,7 @@ impl HttpRequests {
     }
 }
 
-impl Errand for HttpRequests {
+impl Workload for HttpRequests {
     fn run(&self, stream: &mut TlsStream<Wire>) -> Result<Data, Fault> {
         let mut data = Data::default();
         // What was read beyond the end of a response.

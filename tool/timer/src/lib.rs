@@ -1,8 +1,8 @@
 //! Times connections to any server: full TLS 1.3 handshakes (OpenSSLNTRU, section 4.4), DNS over TLS (ENG25519, section 4.4), HTTP (the AWS
 //! benchmark of hybrid key exchange).
 //!
-//! A [`Trip`] is who goes where and what for; an [`Errand`] is what is done there after the handshake. [`run`] takes samples of several
-//! trips in turns, [`search`] looks for the most that a server can take, [`own_time`] tells what the tool adds itself. Connections are full
+//! A [`Target`] is a client's settings, a server and a [`Workload`], which follows the handshake. [`run`] takes samples of several
+//! targets in turns, [`search`] looks for the most that a server can take, [`own_time`] tells what the tool adds itself. Connections are full
 //! handshakes: no session is kept.
 
 #![forbid(unsafe_code)]
@@ -11,23 +11,25 @@
 mod client;
 mod connection;
 mod dns;
-mod errand;
+mod endpoint;
 mod http;
+mod label;
 mod own_time;
 mod peak;
 mod processor;
 pub mod results;
 mod runner;
-mod target;
 mod wire;
+mod workload;
 
-pub use client::{Client, Contestant, Trust, libraries, taken_apart};
-pub use connection::Trip;
+pub use client::{Candidate, Client, Trust, libraries};
+pub use connection::Target;
 pub use dns::DnsQuery;
-pub use errand::{Data, Errand, Fault, Handshake};
+pub use endpoint::Endpoint;
 pub use http::{HttpRequests, Page};
+pub use label::Label;
 pub use own_time::{OwnTime, own_time};
 pub use peak::{Found, Search, search};
 pub use runner::{Ended, Watch, run};
-pub use target::Target;
 pub use wire::Wire;
+pub use workload::{Data, Fault, Handshake, Workload};

@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use cli::Failure;
 use openssl_runtime::{count_time_inside, time_inside};
+use output::Failure;
 
-use crate::connection::Trip;
-use crate::errand::Errand;
+use crate::connection::Target;
 use crate::wire::{count_time_in_kernel, time_in_kernel};
+use crate::workload::Workload;
 
 /// Microseconds of a connection, on average.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +31,11 @@ impl OwnTime {
 ///
 /// # Errors
 /// A connection fails.
-pub fn own_time<E: Errand>(trip: &Trip<E>, connections: usize) -> Result<OwnTime, Failure> {
+pub fn own_time<E: Workload>(target: &Target<E>, connections: usize) -> Result<OwnTime, Failure> {
     count_time_inside(true);
     count_time_in_kernel(true);
     let start = Instant::now();
-    let outcome = (0..connections).try_for_each(|_| trip.make().map(drop));
+    let outcome = (0..connections).try_for_each(|_| target.make().map(drop));
     let each = |seconds: f64| 1e6 * seconds / connections.max(1) as f64;
     let found = OwnTime {
         all: each(start.elapsed().as_secs_f64()),

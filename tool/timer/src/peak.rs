@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use cli::Failure;
+use output::Failure;
 
-use crate::connection::Trip;
-use crate::errand::Errand;
+use crate::connection::Target;
 use crate::results::{Peak, PeakStep, Series};
 use crate::runner::{Watch, turn_until};
+use crate::workload::Workload;
 
 /// Sizes of the search.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub struct Search {
 
 /// What was found.
 pub struct Found {
-    /// Of each contestant.
+    /// Of each candidate.
     pub peaks: Vec<Peak>,
     /// Whether all were searched to the end.
     pub complete: bool,
@@ -32,31 +32,31 @@ pub struct Found {
 /// What less than this adds is no growth.
 const GROWTH: f64 = 1.03;
 /// Numbers of clients without growth after which there is none to be had.
-const PATIENCE: usize = 2;
+const STEPS_WITHOUT_GAIN: usize = 2;
 
-/// Doubles the clients until the rate has not grown twice, or there are as many as allowed; the contestants take turns.
+/// Doubles the clients until the rate has not grown twice, or there are as many as allowed; the candidates take turns.
 ///
 /// # Errors
 /// The first connection of one of them fails.
-pub fn search<E: Errand>(
-    trips: &[Trip<E>],
+pub fn search<E: Workload>(
+    targets: &[Target<E>],
     search: &Search,
     watch: Watch<'_>,
 ) -> Result<Found, Failure> {
     let mut peaks = Vec::new();
-    for trip in trips {
-        let scouted = trip.scout()?;
-        let Series { label, group, certificate, .. } = scouted;
+    for target in targets {
+        let found = target.preflight()?;
+        let Series { label, group, certificate, .. } = found;
         peaks.push(Peak { label, group, certificate, steps: Vec::new(), first_failure: None });
     }
     let mut clients = 1;
     while clients <= search.clients && peaks.iter().any(grows) {
-        for (trip, peak) in trips.iter().zip(&mut peaks) {
+        for (target, peak) in targets.iter().zip(&mut peaks) {
             if !grows(peak) {
                 continue;
             }
             let until = Instant::now() + search.step;
-            let turn = turn_until(trip, usize::MAX, clients, Some(until), watch);
+            let turn = turn_until(target, usize::MAX, clients, Some(until), watch);
             if peak.first_failure.is_none() {
                 peak.first_failure = turn.first_failure.map(|failure| failure.to_string());
             }
@@ -78,7 +78,7 @@ pub fn search<E: Errand>(
 
 /// Whether more clients may yet bring more.
 fn grows(peak: &Peak) -> bool {
-    let Some(earlier) = peak.steps.len().checked_sub(PATIENCE) else { return true };
+    let Some(earlier) = peak.steps.len().checked_sub(STEPS_WITHOUT_GAIN) else { return true };
     let best = |steps: &[PeakStep]| steps.iter().map(PeakStep::per_minute).fold(0.0, f64::max);
     let (before, after) = peak.steps.split_at(earlier);
     before.is_empty() || best(after) > GROWTH * best(before)

@@ -3,10 +3,9 @@
 use measure::Machine;
 use serde::{Deserialize, Serialize};
 
-/// At the end of the name of a contestant that takes X25519 and Ed25519 from fastkex.
-pub const FASTER: &str = "@fastkex";
+use crate::label::Label;
 
-/// One run: several contestants that took turns with one server.
+/// One run: several candidates that took turns with one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// What was timed.
@@ -25,9 +24,9 @@ pub struct Run {
     pub plan: Plan,
     /// Whether everything that was asked for was measured.
     pub complete: bool,
-    /// How each contestant fared, in the order they were asked for.
+    /// How each candidate fared, in the order they were asked for.
     pub series: Vec<Series>,
-    /// The server's peak for each contestant, if that was asked for.
+    /// The server's peak for each candidate, if that was asked for.
     pub peaks: Vec<Peak>,
 }
 
@@ -61,7 +60,7 @@ pub struct Scene {
 /// Sizes of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Samples of each contestant; they take turns by sample.
+    /// Samples of each candidate; they take turns by sample.
     pub samples: usize,
     /// Connections in a sample.
     pub connections: usize,
@@ -71,7 +70,7 @@ pub struct Plan {
     pub concurrency: usize,
 }
 
-/// What was measured of one contestant.
+/// What was measured of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Its name in reports: the groups it offered, as they were given.
@@ -95,7 +94,7 @@ pub struct Series {
     pub first_failure: Option<String>,
 }
 
-/// A turn of a contestant.
+/// A turn of a candidate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Connections that succeeded; all else is of these, but for the time that failures took.
@@ -206,15 +205,9 @@ impl Series {
         quantile(&sorted(ratios.collect()), 0.5)
     }
 
-    /// Whether its X25519 and Ed25519 are fastkex's at the client, and at the server of a scene.
-    pub fn is_faster(&self) -> bool {
-        is_faster(&self.label)
-    }
-
-    /// Who computes what is offered, where the label says so after an `@` and it is not who does so anyway.
-    pub fn variant(&self) -> Option<&str> {
-        let (_, variant) = self.label.split_once('@')?;
-        (variant != "default").then_some(variant)
+    /// The label in its parts.
+    pub fn parts(&self) -> Label<'_> {
+        Label::of(&self.label)
     }
 
     /// Microseconds of all connections, lowest first.
@@ -258,9 +251,9 @@ impl Traffic {
 }
 
 impl Peak {
-    /// As [`Series::is_faster`].
-    pub fn is_faster(&self) -> bool {
-        is_faster(&self.label)
+    /// The label in its parts.
+    pub fn parts(&self) -> Label<'_> {
+        Label::of(&self.label)
     }
 
     /// Connections that failed.
@@ -284,10 +277,6 @@ impl PeakStep {
     pub fn per_minute(&self) -> f64 {
         if self.seconds > 0.0 { 60.0 * self.served as f64 / self.seconds } else { 0.0 }
     }
-}
-
-fn is_faster(label: &str) -> bool {
-    label.ends_with(FASTER)
 }
 
 fn sorted(mut values: Vec<f64>) -> Vec<f64> {
@@ -346,18 +335,6 @@ mod tests {
             series(vec![sample(10, 2.0), sample(10, 20.0), sample(10, 4.0), sample(1, 1.0)]);
         assert_eq!((own.ratio_to(&other), other.ratio_to(&own)), (Some(2.0), Some(0.5)));
         assert_eq!(own.ratio_to(&series(vec![])), None);
-    }
-
-    #[test]
-    fn labels_say_who_computes() {
-        let of = |label: &str| {
-            let series = Series { label: label.into(), ..series(vec![]) };
-            (series.variant().map(str::to_owned), series.is_faster())
-        };
-        assert_eq!(of("X25519"), (None, false));
-        assert_eq!(of("X25519@default"), (None, false));
-        assert_eq!(of("X25519@fastkex"), (Some("fastkex".into()), true));
-        assert_eq!(of("sntrup761@serial"), (Some("serial".into()), false));
     }
 
     #[test]

@@ -5,14 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use cli::Failure;
+use output::Failure;
 
-use crate::connection::Trip;
-use crate::errand::Errand;
+use crate::connection::Target;
 use crate::processor::Spent;
 use crate::results::{Plan, Sample, Series};
+use crate::workload::Workload;
 
-/// Who hears how far it is, and says when it is enough.
+/// Progress callback and cancel flag.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
     /// Called now and then with the number of connections that were made since, and by whom.
@@ -21,7 +21,7 @@ pub struct Watch<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// How a run ended.
+/// The result of a run.
 pub struct Ended {
     /// What was measured.
     pub series: Vec<Series>,
@@ -40,15 +40,19 @@ const REPORT: usize = 16;
 ///
 /// # Errors
 /// The first connection of one of them fails.
-pub fn run<E: Errand>(trips: &[Trip<E>], plan: &Plan, watch: Watch<'_>) -> Result<Ended, Failure> {
-    let mut series = trips.iter().map(Trip::scout).collect::<Result<Vec<_>, _>>()?;
-    let mut order: Vec<_> = (0..trips.len()).collect();
+pub fn run<E: Workload>(
+    targets: &[Target<E>],
+    plan: &Plan,
+    watch: Watch<'_>,
+) -> Result<Ended, Failure> {
+    let mut series = targets.iter().map(Target::preflight).collect::<Result<Vec<_>, _>>()?;
+    let mut order: Vec<_> = (0..targets.len()).collect();
     let mut gave_up = None;
     'samples: for _ in 0..plan.samples {
         for &index in &order {
-            let (trip, series) = (&trips[index], &mut series[index]);
+            let (target, series) = (&targets[index], &mut series[index]);
             for (connections, counts) in [(plan.warm_up, false), (plan.connections, true)] {
-                let turn = turn(trip, connections, plan.concurrency, watch);
+                let turn = turn(target, connections, plan.concurrency, watch);
                 if series.first_failure.is_none() {
                     series.first_failure = turn.first_failure.map(|failure| failure.to_string());
                 }
@@ -70,16 +74,16 @@ pub fn run<E: Errand>(trips: &[Trip<E>], plan: &Plan, watch: Watch<'_>) -> Resul
     Ok(Ended { complete: series.iter().all(asked_for), series, gave_up })
 }
 
-/// What became of a turn.
+/// The result of a turn.
 pub(crate) struct Turn {
     pub(crate) sample: Sample,
     pub(crate) first_failure: Option<Failure>,
     pub(crate) hopeless: Option<Failure>,
 }
 
-/// What the threads of a turn share.
+/// State that the threads of a turn share.
 struct Shared<'a, E> {
-    trip: &'a Trip<E>,
+    target: &'a Target<E>,
     watch: Watch<'a>,
     /// Connections that are yet to be made.
     left: AtomicUsize,
@@ -96,31 +100,31 @@ struct Failures {
 }
 
 /// So many connections, by so many threads.
-pub(crate) fn turn<E: Errand>(
-    trip: &Trip<E>,
+pub(crate) fn turn<E: Workload>(
+    target: &Target<E>,
     connections: usize,
     concurrency: usize,
     watch: Watch<'_>,
 ) -> Turn {
-    turn_until(trip, connections, concurrency, None, watch)
+    turn_until(target, connections, concurrency, None, watch)
 }
 
 /// As [`turn`], until a time at most.
-pub(crate) fn turn_until<E: Errand>(
-    trip: &Trip<E>,
+pub(crate) fn turn_until<E: Workload>(
+    target: &Target<E>,
     connections: usize,
     concurrency: usize,
     until: Option<Instant>,
     watch: Watch<'_>,
 ) -> Turn {
     let shared = Shared {
-        trip,
+        target,
         watch,
         left: AtomicUsize::new(connections),
         until,
         failures: Mutex::default(),
     };
-    let server = || trip.server_seconds.as_ref().and_then(|seconds| seconds());
+    let server = || target.server_seconds.as_ref().and_then(|seconds| seconds());
     let (server_before, before, start) = (server(), Spent::now(), Instant::now());
     let mut sample = Sample::default();
     if concurrency <= 1 {
@@ -150,12 +154,12 @@ pub(crate) fn turn_until<E: Errand>(
     Turn { sample, first_failure: failures.first, hopeless: failures.hopeless }
 }
 
-impl<E: Errand> Shared<'_, E> {
+impl<E: Workload> Shared<'_, E> {
     /// Makes connections as long as there are some to be made.
     fn work(&self, sample: &mut Sample) {
         let mut unreported = 0;
         while self.take() {
-            match self.trip.make() {
+            match self.target.make() {
                 Ok(time) => {
                     sample.connections += 1;
                     sample.microseconds.push(time.as_micros().try_into().unwrap_or(u32::MAX));
@@ -168,11 +172,11 @@ impl<E: Errand> Shared<'_, E> {
             }
             unreported += 1;
             if unreported == REPORT {
-                (self.watch.progress)(unreported, &self.trip.contestant.label);
+                (self.watch.progress)(unreported, &self.target.candidate.label);
                 unreported = 0;
             }
         }
-        (self.watch.progress)(unreported, &self.trip.contestant.label);
+        (self.watch.progress)(unreported, &self.target.candidate.label);
     }
 
     /// Whether another connection is to be made; by the one who asks.

@@ -18,19 +18,19 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Connects. Each read and write may take `patience`, and the connection as a whole as much as `patience` more.
+    /// Connects. Each read and write may take `timeout`, and the connection as a whole as much as `timeout` more.
     ///
     /// # Errors
     /// The server does not accept.
-    pub fn connect(address: SocketAddr, patience: Duration) -> io::Result<Self> {
+    pub fn connect(address: SocketAddr, timeout: Duration) -> io::Result<Self> {
         let stream = in_kernel(|| {
-            let stream = TcpStream::connect_timeout(&address, patience)?;
+            let stream = TcpStream::connect_timeout(&address, timeout)?;
             stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(patience))?;
-            stream.set_write_timeout(Some(patience))?;
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))?;
             Ok::<_, io::Error>(stream)
         })?;
-        Ok(Self { stream: Some(stream), give_up: Instant::now() + 2 * patience })
+        Ok(Self { stream: Some(stream), give_up: Instant::now() + 2 * timeout })
     }
 
     fn stream(&mut self) -> io::Result<&mut TcpStream> {

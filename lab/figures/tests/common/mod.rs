@@ -158,7 +158,7 @@ pub(crate) fn dot() -> Run {
     Run { series: all.into(), peaks, ..run(What::Dot, plan, &["unbound 1.17.1"]) }
 }
 
-/// Three contestants by number of requests.
+/// Three candidates by number of requests.
 pub(crate) fn http() -> Run {
     let plan = Plan { samples: 5, connections: 20, warm_up: 2, concurrency: 1 };
     let groups = [

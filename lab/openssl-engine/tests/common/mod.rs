@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use kex::TlsGroup;
-use stage::{Server, Stage};
+use testbed::{Server, Stage};
 
 /// What each program is configured with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use stage::Stage;
+use testbed::Stage;
 
 /// A stage with a configuration of OpenSSL that activates the module.
 pub(crate) struct Scene {

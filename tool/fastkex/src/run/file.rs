@@ -13,8 +13,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use cli::Failure;
 use nix::unistd::{Uid, User, geteuid};
+use output::Failure;
 use rustix::fs::{Mode, OFlags};
 
 /// The folder of ours in one for all programs.

@@ -8,7 +8,7 @@ use sntrup::Backend;
 use super::Measuring;
 use crate::curves::{Curve, EIGHT, MESSAGE_BYTES};
 use crate::measuring::{measure_fallible, random};
-use cli::Failure;
+use output::Failure;
 
 impl Curve {
     pub(super) fn measure(

@@ -14,7 +14,7 @@ use sntrup::ParameterSet;
 
 use crate::measuring::{self, progress_bar};
 use crate::sets::{ForSet, for_set};
-use cli::Failure;
+use output::Failure;
 
 /// The ways to get a key that are compared.
 const MODES: [Mode; 4] = [
@@ -242,9 +242,9 @@ pub(super) fn print(rows: &[Row]) -> Result<(), Failure> {
             row.keys.to_string(),
         ]);
     }
-    cli::line(format_args!("{table}\n"))?;
+    output::line(format_args!("{table}\n"))?;
     let backend = rows.first().map_or("none", |row| row.backend);
-    cli::line(format_args!(
+    output::line(format_args!(
         "Time from asking for a key to having it, with two readings of the clock in it, on {backend}. {}",
         measuring::footer("elapsed time of each key", &measure::machine())
     ))

@@ -4,7 +4,7 @@ mod cases;
 mod document;
 mod peer;
 mod services;
-mod stand;
+mod setup;
 mod words;
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use cases::*;
 use document::{block, replaced, without_groups};
 use peer::{Content, GROUP, Host, SERVED, ask_plainly, serve_plainly, visit};
-use stand::{Purpose, Stand, Way, is_listening, is_root};
+use setup::{Purpose, Setup, Way, is_listening, is_root};
 
 /// An application in one of its roles.
 pub(crate) struct Case {
@@ -75,19 +75,19 @@ impl Case {
 
     /// Whether both ends say that it was this group.
     fn run_way(&self, way: Way, expected: &str) {
-        let Some(stand) = Stand::new(self.program, self.package) else { return };
+        let Some(setup) = Setup::new(self.program, self.package) else { return };
         let about = format!("{}, {way:?}", self.block);
-        let stage = &stand.set.stage;
-        let host = Host::start(&stand, self.content);
-        let [port] = stage::free_ports().unwrap();
+        let stage = &setup.set.stage;
+        let host = Host::start(&setup, self.content);
+        let [port] = testbed::free_ports().unwrap();
         let file = format!("{}.txt", self.block);
-        stage.write(&file, &self.text(&stand, way, [port, host.port])).unwrap();
+        stage.write(&file, &self.text(&setup, way, [port, host.port])).unwrap();
 
         let (program, arguments) = self.command.split_first().unwrap();
-        let mut command = stand.command(program);
+        let mut command = setup.command(program);
         command
             .args(arguments.iter().map(|argument| argument.replace("{file}", &file)))
-            .env("OPENSSL_CONF", stand.configure(way));
+            .env("OPENSSL_CONF", setup.configure(way));
         let word = |page: &str, log: &str| {
             let (source, word) = self.word.as_ref()?;
             match source {
@@ -109,7 +109,7 @@ impl Case {
 
         let server = stage.start(&file, &mut command, |_| is_listening(port)).unwrap();
         let (page, purpose) = if self.role == Role::Server {
-            let (group, page) = visit(&stand, port, self.content);
+            let (group, page) = visit(&setup, port, self.content);
             assert_eq!(group, expected, "{about}: {}", server.log().unwrap());
             (page, Purpose::Encapsulations)
         } else {
@@ -123,18 +123,18 @@ impl Case {
         assert!(page.contains(self.served), "{about}: {page}");
         if self.word.is_some() {
             // A log may be late.
-            let said = stage::wait_for(|| word(&page, &server.log().unwrap()));
+            let said = testbed::wait_for(|| word(&page, &server.log().unwrap()));
             assert_eq!(said.as_deref(), Some(expected), "{about}: {}", server.log().unwrap());
         }
         // One that has ended shows no counts.
         assert!(stage.end_of(&server).unwrap().is_none(), "{about}: {}", server.log().unwrap());
-        assert_eq!(stand.taken(&server, GROUP, purpose) > 0, expected == GROUP, "{about}");
-        let ours = stand.taken(&server, "X25519", Purpose::KeyPairs) > 0;
+        assert_eq!(setup.taken(&server, GROUP, purpose) > 0, expected == GROUP, "{about}");
+        let ours = setup.taken(&server, "X25519", Purpose::KeyPairs) > 0;
         assert_eq!(ours, expected == "X25519" && self.properties, "{about}");
     }
 
     /// The block with a frame, for this machine.
-    fn text(&self, stand: &Stand, way: Way, [port, peer]: [u16; 2]) -> String {
+    fn text(&self, setup: &Setup, way: Way, [port, peer]: [u16; 2]) -> String {
         let block = block(self.block);
         let block = if way == Way::Line { block } else { without_groups(&block) };
         let places: Vec<_> =
@@ -144,9 +144,9 @@ impl Case {
         let lines = text.lines().filter(|line| !line.starts_with(mark) || is_root());
         let text: String =
             lines.map(|line| format!("{}\n", line.trim_start_matches(mark))).collect();
-        text.replace("/etc/ssl/example", stand.path("").trim_end_matches('/'))
-            .replace("/etc/ssl/certs/ca-certificates.crt", &stand.path("cert.pem"))
-            .replace("/usr/local/lib/fastkex", &stand.module_folder())
+        text.replace("/etc/ssl/example", setup.path("").trim_end_matches('/'))
+            .replace("/etc/ssl/certs/ca-certificates.crt", &setup.path("cert.pem"))
+            .replace("/usr/local/lib/fastkex", &setup.module_folder())
             .replace("example.org", "localhost")
             .replace("{port}", &port.to_string())
             .replace("{peer}", &peer.to_string())
@@ -182,15 +182,15 @@ fn haproxy() {
 /// HAProxy loads the module by itself: there are no counts, and no configuration of OpenSSL's that could help.
 #[test]
 fn haproxy_by_itself() {
-    let Some(stand) = Stand::new("haproxy", "haproxy") else { return };
-    let [port] = stage::free_ports().unwrap();
+    let Some(setup) = Setup::new("haproxy", "haproxy") else { return };
+    let [port] = testbed::free_ports().unwrap();
     let case =
         Case { block: "haproxy-provider", places: &[], frame: HAPROXY_BY_ITSELF, ..HAPROXY_SERVER };
-    stand.set.stage.write("haproxy.cfg", &case.text(&stand, Way::Line, [port, 0])).unwrap();
-    let mut command = stand.command("haproxy");
+    setup.set.stage.write("haproxy.cfg", &case.text(&setup, Way::Line, [port, 0])).unwrap();
+    let mut command = setup.command("haproxy");
     command.args(["-W", "-f", "haproxy.cfg"]).env("OPENSSL_CONF", "/dev/null");
-    let server = stand.set.stage.start("haproxy", &mut command, |_| is_listening(port)).unwrap();
-    let (group, page) = visit(&stand, port, Content::Http);
+    let server = setup.set.stage.start("haproxy", &mut command, |_| is_listening(port)).unwrap();
+    let (group, page) = visit(&setup, port, Content::Http);
     assert_eq!(group, GROUP, "{}", server.log().unwrap());
     assert!(page.contains(SERVED), "{page}");
 }

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use openssl_runtime::{Certificate, SslContext, Summary, TlsStream};
 
-use crate::stand::Stand;
+use crate::setup::Setup;
 
 /// Wanted first; what is there to fall back to.
 pub(crate) const GROUP: &str = "X25519SNTRUP761";
 const GROUPS: &str = "X25519SNTRUP761:X25519";
 /// For one read.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// What both sides of a connection say, to see that it carries something.
 pub(crate) const SERVED: &str = "served";
 
@@ -49,13 +49,13 @@ pub(crate) fn name_of(id: u16) -> String {
 }
 
 /// Connects to a server, looks at what it serves, and gives the group and what was served.
-pub(crate) fn visit(stand: &Stand, port: u16, content: Content) -> (String, String) {
-    let client = SslContext::client(&stand.context)
-        .and_then(|client| client.trust_pem(&stand.certificate)?.groups(GROUPS))
+pub(crate) fn visit(setup: &Setup, port: u16, content: Content) -> (String, String) {
+    let client = SslContext::client(&setup.context)
+        .and_then(|client| client.trust_pem(&setup.certificate)?.groups(GROUPS))
         .unwrap()
         .build();
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     let mut stream = TlsStream::new(&client, stream, Some("localhost")).unwrap();
     let text = match content {
         Content::Http => {
@@ -90,7 +90,7 @@ pub(crate) fn ask_plainly(port: u16, content: Content) -> String {
     match content {
         Content::Http => {
             let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            stream.set_read_timeout(Some(TIMEOUT)).unwrap();
             stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
             let mut page = String::new();
             stream.read_to_string(&mut page).unwrap();
@@ -98,7 +98,7 @@ pub(crate) fn ask_plainly(port: u16, content: Content) -> String {
         }
         Content::Dns => {
             let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-            socket.set_read_timeout(Some(PATIENCE)).unwrap();
+            socket.set_read_timeout(Some(TIMEOUT)).unwrap();
             socket.send_to(QUESTION, (Ipv4Addr::LOCALHOST, port)).unwrap();
             let mut answer = [0; 512];
             let length = socket.recv(&mut answer).unwrap();
@@ -115,11 +115,11 @@ pub(crate) struct Host {
 
 impl Host {
     /// Serves one connection after the other, as long as the program runs.
-    pub(crate) fn start(stand: &Stand, content: Content) -> Host {
-        let files = &stand.files;
+    pub(crate) fn start(setup: &Setup, content: Content) -> Host {
+        let files = &setup.files;
         let certificate =
-            Certificate::from_pem_files(&stand.context, &files.certificate, &files.key, None);
-        let server = SslContext::server(&stand.context, &certificate.unwrap())
+            Certificate::from_pem_files(&setup.context, &files.certificate, &files.key, None);
+        let server = SslContext::server(&setup.context, &certificate.unwrap())
             .and_then(|server| server.groups(GROUPS))
             .unwrap()
             .build();
@@ -128,7 +128,7 @@ impl Host {
         let (sender, groups) = channel();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                stream.set_read_timeout(Some(TIMEOUT)).unwrap();
                 let Ok(mut stream) = TlsStream::new(&server, stream, None) else { continue };
                 // Told before it is served, so that whoever has the page can ask.
                 let told = sender.send(group_of(&stream.summary()));
@@ -154,7 +154,7 @@ pub(crate) fn serve_plainly() -> u16 {
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
-            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            stream.set_read_timeout(Some(TIMEOUT)).unwrap();
             let _ = serve(&mut stream, Content::Http);
         }
     });

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::document::{TEXT, block, replaced};
-use crate::stand::{Stand, Way, absent};
+use crate::setup::{Setup, Way, absent};
 
 /// The blocks that are tried here.
 pub(crate) const BLOCKS: [&str; 5] =
@@ -74,12 +74,12 @@ fn doctor(configuration: &str, arguments: &[&str]) -> Output {
 
 #[test]
 fn services_read_what_they_are_said_to() {
-    let Some(stand) = Stand::new("openssl", "openssl") else { return };
-    let configuration = stand.configure(Way::Configuration);
+    let Some(setup) = Setup::new("openssl", "openssl") else { return };
+    let configuration = setup.configure(Way::Configuration);
     for service in &SERVICES {
         assert!(TEXT.contains(&format!("`{}`", service.file)), "{}", service.file);
         // The doctor finds it there.
-        let root = stand.set.stage.folder().join(service.name);
+        let root = setup.set.stage.folder().join(service.name);
         let write = |path: &str, text: &str| {
             let path = root.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,6 +1,8 @@
-//! What the tests of the command share.
+//! Shared by the tests of the commands: the program under test, its environment, and how it refuses.
 
 #![allow(dead_code)]
+
+pub(crate) mod output;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -8,6 +10,12 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+/// The program under test: `fastkex`, or `fastkex-lab`, whose tests include this file.
+pub(crate) const PROGRAM: &str = match option_env!("CARGO_BIN_EXE_fastkex") {
+    Some(path) => path,
+    None => option_env!("CARGO_BIN_EXE_fastkex-lab").expect("no program to test"),
+};
 
 /// The command, with the module built and an environment that nobody's settings reach into.
 pub(crate) struct Tool {
@@ -50,7 +58,7 @@ impl Tool {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fastkex"));
+        let mut command = Command::new(PROGRAM);
         command
             .args(arguments)
             .env("FASTKEX_MODULE", &self.module)
@@ -95,13 +103,29 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// The start of each line on standard error: the program's name.
+pub(crate) fn prefix() -> String {
+    format!("{}: ", Path::new(PROGRAM).file_name().unwrap().display())
+}
+
 /// Bad input: exit code 2, nothing on standard output, and one line that holds `expected`.
 pub(crate) fn assert_refused(output: &Output, expected: &str) {
     let (out, error) = (stdout(output), stderr(output));
     assert_eq!(output.status.code(), Some(2), "{expected}: {out}{error}");
     assert_eq!(out, "", "{expected}");
     assert_eq!(error.lines().count(), 1, "{expected}: {error}");
-    assert!(error.starts_with("fastkex: ") && error.contains(expected), "{expected}: {error}");
+    assert!(error.starts_with(&prefix()) && error.contains(expected), "{expected}: {error}");
+}
+
+/// Wrong usage: exit code 2, nothing on standard output, and clap's error, whose first paragraph
+/// holds `expected`.
+pub(crate) fn assert_misused(output: &Output, expected: &str) {
+    let (out, error) = (stdout(output), stderr(output));
+    assert_eq!(output.status.code(), Some(2), "{expected}: {out}{error}");
+    assert_eq!(out, "", "{expected}");
+    let first = error.split("\n\n").next().unwrap();
+    assert!(first.starts_with("error: ") && first.contains(expected), "{expected}: {error}");
+    assert!(error.ends_with("For more information, try '--help'.\n"), "{error}");
 }
 
 /// As the timers write it, with numbers that nobody measured.

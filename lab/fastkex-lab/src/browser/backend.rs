@@ -1,0 +1,90 @@
+//! glib-networking's OpenSSL backend, which Debian does not build: built once from the source that Debian has, as it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use output::Failure;
+use testbed::Stage;
+
+use crate::source::Source;
+
+/// The release, as Debian 13 has it; it builds on Debian 12.
+pub(crate) const VERSION: &str = "2.80.1";
+/// Debian's copy of the source.
+const SOURCE: Source = Source {
+    name: "glib-networking 2.80.1",
+    address: "http://deb.debian.org/debian/pool/main/g/glib-networking/glib-networking_2.80.1.orig.tar.xz",
+    sha_256: "b80e2874157cd55071f1b6710fa0b911d5ac5de106a9ee2a4c9c7bee61782f8e",
+};
+/// The options of its build: nothing but the backend.
+const OPTIONS: [&str; 4] =
+    ["-Dopenssl=enabled", "-Dgnutls=disabled", "-Dlibproxy=disabled", "-Dgnome_proxy=disabled"];
+/// The backend in the folder of a build.
+const MODULE: &str = "tls/openssl/libgioopenssl.so";
+/// As GLib wants it named.
+pub(crate) const FILE: &str = "libgioopenssl.so";
+/// Says what the backend was built from.
+const STAMP: &str = "stamp";
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Where the backend is kept, alone.
+pub(crate) fn folder() -> PathBuf {
+    artifacts::target_folder().join("glib-networking")
+}
+
+/// Whether the backend of this source is in a folder.
+pub(crate) fn is_built(folder: &Path) -> bool {
+    fs::read_to_string(folder.join(STAMP)).is_ok_and(|text| text == stamp())
+        && folder.join(FILE).exists()
+}
+
+/// The folder with the backend, which is built if it is not there.
+pub(crate) fn provide(stage: &Stage, source: Option<&Path>) -> Result<PathBuf, Failure> {
+    let folder = folder();
+    if !is_built(&folder) {
+        build(stage, source, &folder)?;
+    }
+    folder.canonicalize().map_err(Failure::about(folder.display()))
+}
+
+fn build(stage: &Stage, source: Option<&Path>, folder: &Path) -> Result<(), Failure> {
+    const ARCHIVE: &str = "glib-networking.tar.xz";
+    eprintln!("building glib-networking {VERSION}'s OpenSSL backend: some seconds");
+    SOURCE.provide(stage, ARCHIVE, source)?;
+    let run = |program: &str, arguments: &[&str]| {
+        let finished = stage.run_within(TIMEOUT, stage.stock(program).args(arguments))?;
+        finished.output_of(program)
+    };
+    run("tar", &["-xf", ARCHIVE])?;
+    let source = format!("glib-networking-{VERSION}");
+    run("meson", &[&["setup", "build", &source][..], &OPTIONS].concat())?;
+    run("ninja", &["-C", "build", MODULE])?;
+
+    fs::create_dir_all(folder).map_err(Failure::about(folder.display()))?;
+    // The stamp comes last, so that nothing half done is taken for a backend.
+    let module = stage.folder().join("build").join(MODULE);
+    fs::copy(module, folder.join(FILE)).map_err(Failure::about(FILE))?;
+    fs::write(folder.join(STAMP), stamp()).map_err(Failure::about(STAMP))
+}
+
+fn stamp() -> String {
+    format!("{} {}\n", SOURCE.sha_256, OPTIONS.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backend_of_another_source_is_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!is_built(folder.path()));
+        fs::write(folder.path().join(STAMP), stamp()).unwrap();
+        assert!(!is_built(folder.path()));
+        fs::write(folder.path().join(FILE), "").unwrap();
+        assert!(is_built(folder.path()));
+        fs::write(folder.path().join(STAMP), stamp().replace("b80e", "b80f")).unwrap();
+        assert!(!is_built(folder.path()));
+    }
+}

@@ -1,0 +1,200 @@
+//! `fastkex-lab demo-browser`: stock GNOME Web with the provider, and a page that says which group its connection used.
+
+mod backend;
+pub(crate) mod page;
+mod picture;
+mod prerequisites;
+mod screen;
+mod session;
+mod site;
+mod webdriver;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use output::{Failure, Outcome};
+use testbed::Stage;
+
+use screen::{Screen, SocketFolder};
+use session::Session;
+use site::Site;
+
+use crate::programs::Programs;
+use crate::say;
+
+/// The groups that are shown, each on a port of its own (`lab/demo/browser-stunnel.conf`), with the colour of its page.
+pub(crate) const SHOWN: [Shown; 3] = [
+    Shown { group: "sntrup761", colour: [0x1a, 0x5f, 0xb4] },
+    Shown { group: "sntrup857", colour: [0x61, 0x35, 0x83] },
+    Shown { group: "X25519SNTRUP761", colour: [0x26, 0x5c, 0x3b] },
+];
+
+/// A group, and the colour by which its page is known in a picture.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    pub(crate) group: &'static str,
+    colour: [u8; 3],
+}
+
+/// Show stock GNOME Web with post-quantum key exchange
+///
+/// Starts stunnel in front of Apache on loopback, and GNOME Web on a display in memory, with a home of its own; loads a page, follows its
+/// links to other ports, and asks the browser what the pages say: which group stunnel tells of the very connection that they came by. The
+/// module in the browser's TLS process counts the key pairs. A port with a certificate of a stranger must get no page. Leaves a picture of
+/// each page, and nothing else. The first time, glib-networking's OpenSSL backend is built from its source, which is fetched.
+/// Exits with 0 if all pages came with the group they should, with 1 if one did not, with 2 if it could not be run.
+#[derive(Args, Debug)]
+pub(crate) struct DemoBrowser {
+    /// Where pictures go [default: demo-browser in cargo's target folder]
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// The source of glib-networking, if it is not to be fetched
+    #[arg(long, value_name = "FILE")]
+    source: Option<PathBuf>,
+}
+
+/// What became of one page.
+struct Visit {
+    shown: Shown,
+    /// The group in the page.
+    told: String,
+    /// Key pairs of the group that the browser made for it.
+    made: u64,
+    /// The picture.
+    picture: PathBuf,
+}
+
+impl DemoBrowser {
+    pub(crate) fn run(&self) -> Outcome {
+        prerequisites::check(&backend::folder())?;
+        let programs = Programs::build()?;
+        // What the screen leaves goes last.
+        let _sockets = SocketFolder::before();
+        // Apache may have to look into the servers' folder as somebody else; nobody looks into the browser's.
+        let (servers, stage) = (Stage::new()?, Stage::new()?);
+        let backend = backend::provide(&stage, self.source.as_deref())?;
+        let output = match &self.output {
+            Some(folder) => folder.clone(),
+            None => artifacts::target_folder().join("demo-browser"),
+        };
+        std::fs::create_dir_all(&output).map_err(Failure::about(output.display()))?;
+
+        let site = Site::start(&servers, &programs)?;
+        let screen = Screen::start(&stage)?;
+        let session = Session::start(&stage, &programs, &screen, &backend, &site.authority())?;
+        say(format_args!(
+            "Post-quantum key exchange in a browser that knows nothing of it\n\n\
+             GNOME Web {}, stunnel {} and Apache {} are as installed. The browser and stunnel are\n\
+             started by 'fastkex run'; GNOME's TLS is glib-networking {}'s OpenSSL backend, unmodified.\n",
+            session.version(),
+            site.stunnel_version(),
+            site.apache_version(),
+            backend::VERSION
+        ))?;
+        let visits = visit(&site, &session, &screen, &output)?;
+        say("\n\
+             The page is made by a program that Apache runs. It looks for Apache's REMOTE_PORT in stunnel's log\n\
+             and finds there the size of the client's key share on this very connection, which differs from\n\
+             group to group.\n\
+             What the browser's TLS process has loaded:")?;
+        for file in session.loaded()? {
+            say(format_args!("    {file}"))?;
+        }
+        let address = site.stranger();
+        session.open(&address)?;
+        let refused = site.got_nothing() && session.group_now().is_none();
+        session.end();
+        conclude(&visits, refused)
+    }
+}
+
+/// Loads the first page by its address, goes on by links, and shows each.
+fn visit(
+    site: &Site,
+    session: &Session,
+    screen: &Screen,
+    output: &Path,
+) -> Result<Vec<Visit>, Failure> {
+    say(format_args!(
+        "{:17}{:17}{:11}{:26}picture",
+        "port for", "page says", "key pairs", "address"
+    ))?;
+    let mut visits = Vec::new();
+    for (index, shown) in SHOWN.into_iter().enumerate() {
+        let address = site.address(shown.group)?;
+        let before = session.made(shown.group);
+        if index == 0 {
+            session.open(&address)?;
+        } else {
+            session.follow(&page::link_id(shown.group))?;
+        }
+        let told = session.group_on_page(&address)?;
+        let made = session.made(shown.group).saturating_sub(before);
+        let picture = output.join(format!("{}.png", shown.group));
+        screen.picture_with(shown.colour)?.save(&picture)?;
+        let (group, file) = (shown.group, picture.display());
+        say(format_args!("{group:17}{told:17}{made:<11}{address:26}{file}"))?;
+        visits.push(Visit { shown, told, made, picture });
+    }
+    Ok(visits)
+}
+
+/// The last lines: whether all is well.
+fn conclude(visits: &[Visit], refused: bool) -> Outcome {
+    say("")?;
+    let mut all_well = visits.len() == SHOWN.len() && refused;
+    for Visit { shown, told, made, picture } in visits {
+        let (group, picture) = (shown.group, picture.display());
+        if told != group {
+            all_well = false;
+            say(format_args!("WRONG: the page for {group} came with {told} ({picture})"))?;
+        } else if *made == 0 {
+            all_well = false;
+            say(format_args!("WRONG: the browser made no key pair of {group} for its page"))?;
+        }
+    }
+    if !refused {
+        say("WRONG: the browser did not refuse a certificate that it has no reason to trust")?;
+    }
+    if all_well {
+        say(
+            "All pages came with the group they should, by the server's word and the browser's;\n\
+             the one with a stranger's certificate did not come.",
+        )?;
+    }
+    Ok(all_well)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_page_has_a_port_and_a_colour_of_its_own() {
+        let configuration = include_str!("../../../demo/browser-stunnel.conf");
+        for (index, shown) in SHOWN.iter().enumerate() {
+            assert!(configuration.contains(&format!("\ncurves = {}\n", shown.group)));
+            assert!(configuration.contains(&format!("127.0.0.1:@{}@\n", shown.group)));
+            assert!(SHOWN[..index].iter().all(|other| other.colour != shown.colour));
+        }
+    }
+
+    #[test]
+    fn a_page_with_another_group_is_not_well() {
+        let visits = |last: &str, made: u64| {
+            SHOWN.map(|shown| Visit {
+                shown,
+                told: if shown.group == SHOWN[2].group { last } else { shown.group }.into(),
+                made,
+                picture: PathBuf::new(),
+            })
+        };
+        let well = visits(SHOWN[2].group, 1);
+        assert!(conclude(&well, true).unwrap());
+        assert!(!conclude(&well, false).unwrap());
+        assert!(!conclude(&well[1..], true).unwrap());
+        assert!(!conclude(&visits("X25519", 1), true).unwrap());
+        assert!(!conclude(&visits(SHOWN[2].group, 0), true).unwrap());
+    }
+}

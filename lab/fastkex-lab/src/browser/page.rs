@@ -1,0 +1,233 @@
+//! The page, which a program makes that Apache runs for each request (CGI, RFC 3875): what stunnel says of the connection it came by.
+
+use std::env;
+use std::path::PathBuf;
+
+use clap::Args;
+use maud::{DOCTYPE, PreEscaped, html};
+
+use output::{Failure, Outcome};
+use testbed::wait_for;
+
+use super::SHOWN;
+use crate::demo::heard::in_stunnel_log;
+use crate::{groups, say};
+
+/// The id of the element that holds the group.
+pub(crate) const GROUP_ID: &str = "group";
+/// For a group that should not have been used.
+const OTHER_COLOUR: [u8; 3] = [0x77, 0x76, 0x7b];
+/// What in stunnel's log is shown.
+const TELLING: [&str; 4] =
+    ["accepted connection", "ciphersuite", "Peer temporary key", "connected remote server"];
+
+/// The page of `demo-browser`, which Apache runs for each request
+#[derive(Args, Debug)]
+pub(crate) struct BrowserPage {
+    /// stunnel's log
+    log: PathBuf,
+    /// Pages to link to, each as GROUP=ADDRESS
+    #[arg(value_parser = link)]
+    links: Vec<(String, String)>,
+}
+
+fn link(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').map(|(group, address)| (group.into(), address.into()));
+    parts.ok_or_else(|| "expected GROUP=ADDRESS".into())
+}
+
+/// The id of the link to the page of a group.
+pub(crate) fn link_id(group: &str) -> String {
+    format!("to-{group}")
+}
+
+/// What stunnel says of one connection.
+#[derive(Debug, PartialEq, Eq)]
+struct Told<'a> {
+    group: String,
+    lines: Vec<&'a str>,
+}
+
+impl BrowserPage {
+    pub(crate) fn run(&self) -> Outcome {
+        let port = env::var("REMOTE_PORT").ok().and_then(|port| port.parse().ok());
+        let port = port.ok_or_else(|| Failure::new("REMOTE_PORT: expected a port, from Apache"))?;
+        // It is written before stunnel sends the request here.
+        let log = wait_for(|| {
+            let bytes = std::fs::read(&self.log).ok()?;
+            let log = String::from_utf8_lossy(&bytes).into_owned();
+            told(&log, port).is_some().then_some(log)
+        });
+        let told = log.as_deref().and_then(|log| told(log, port));
+        let told = told.ok_or_else(|| {
+            let log = self.log.display();
+            Failure::new(format!("{log}: nothing about a connection from port {port}"))
+        })?;
+        say(format_args!(
+            "Content-Type: text/html; charset=utf-8\r\nCache-Control: no-store\r\n\r\n{}",
+            self.html(&told)
+        ))?;
+        Ok(true)
+    }
+
+    fn html(&self, told: &Told) -> String {
+        let shown = SHOWN.iter().find(|shown| shown.group == told.group);
+        let [red, green, blue] = shown.map_or(OTHER_COLOUR, |shown| shown.colour);
+        let bytes = groups::named(&told.group).map(|group| group.client_bytes);
+        let style = format!(
+            "body {{ margin: 0; font: 18px/1.5 sans-serif; color: #241f31; background: #fff }}
+            header {{ background: rgb({red}, {green}, {blue}); color: #fff; padding: 28px 40px }}
+            h1 {{ margin: 0; font-size: 30px; font-weight: normal }}
+            main {{ padding: 12px 40px }}
+            pre {{ font: 13px/1.6 monospace; background: #f6f5f4; padding: 12px 16px; white-space: pre-wrap }}"
+        );
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    title { (told.group) }
+                    // No request for an icon, which would be a connection of its own.
+                    link rel="icon" href="data:,";
+                    style { (PreEscaped(style)) }
+                }
+                body {
+                    header { h1 { "This page came with " strong id=(GROUP_ID) { (told.group) } "." } }
+                    main {
+                        p {
+                            "So says stunnel, which spoke TLS with this browser, in its log of this very connection:"
+                        }
+                        pre { (told.lines.join("\n")) }
+                        @if let Some(bytes) = bytes {
+                            p {
+                                (8 * bytes) " bits are the " (bytes) " bytes of a client's key share of " (told.group)
+                                ", and of no other group's. (OpenSSL 3.0 has no name for its kind: \"(null)\".)"
+                            }
+                        }
+                        p {
+                            @for (group, address) in &self.links {
+                                @if *group != told.group {
+                                    a id=(link_id(group)) href=(address) { "The same page with " (group) }
+                                    " "
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        .into_string()
+    }
+}
+
+/// What a log of stunnel says of the connection that it passed on from a port of its own.
+fn told(log: &str, port: u16) -> Option<Told<'_>> {
+    let passed_on = format!(" connected remote server from 127.0.0.1:{port}");
+    let (whole, _) = log.rsplit_once('\n')?;
+    let lines: Vec<&str> = whole.lines().collect();
+    // Ports come again: the last counts.
+    let last = lines.iter().rposition(|line| line.ends_with(&passed_on))?;
+    let connection = connection(lines[last])?;
+    let mut own: Vec<&str> = Vec::new();
+    for line in
+        lines[..=last].iter().rev().filter(|line| self::connection(line) == Some(connection))
+    {
+        if TELLING.iter().any(|telling| line.contains(telling)) {
+            own.push(line);
+        }
+        if line.contains(" accepted connection from ") {
+            own.reverse();
+            let group = in_stunnel_log(&(own.join("\n") + "\n"))?;
+            return Some(Told { group, lines: own });
+        }
+    }
+    None
+}
+
+/// Whether the first client of a service got nothing through TLS, once its connection has ended.
+pub(crate) fn got_nothing(log: &str, service: &str) -> Option<bool> {
+    let accepted = format!(": Service [{service}] accepted connection from ");
+    let own = connection(log.lines().find(|line| line.contains(&accepted))?)?;
+    let mut lines = log.lines().filter(|line| connection(line) == Some(own));
+    let end = lines.find(|line| line.ends_with(" byte(s) sent to socket"))?;
+    Some(end.contains(": 0 byte(s) sent to TLS, "))
+}
+
+/// The number of the connection in `2026.11.21 19:04:31 LOG6[0]: Peer certificate not required`.
+fn connection(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once(" LOG")?;
+    let (number, _) = rest.split_once('[')?.1.split_once("]: ")?;
+    Some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOG: &str = include_str!("samples/stunnel-5.68-two.txt");
+
+    #[test]
+    fn each_connection_has_its_own_group() {
+        let first = told(LOG, 34608).unwrap();
+        assert_eq!(first.group, "sntrup761");
+        assert_eq!(first.lines.len(), TELLING.len());
+        assert!(first.lines.iter().all(|line| line.contains("[0]: ")));
+        assert_eq!(told(LOG, 34612).unwrap().group, "sntrup857");
+        assert_eq!(told(LOG, 3461), None);
+        // Side by side, their lines come mixed.
+        let mut lines: Vec<&str> = LOG.lines().collect();
+        lines.sort_by_key(|line| {
+            let of_it = LOG.lines().filter(|other| connection(other) == connection(line));
+            of_it.take_while(|other| other != line).count()
+        });
+        let mixed = lines.join("\n") + "\n";
+        assert_eq!(told(&mixed, 34608).unwrap(), first);
+        assert_eq!(told(&mixed, 34612).unwrap().group, "sntrup857");
+    }
+
+    #[test]
+    fn the_last_connection_from_a_port_counts() {
+        let again = LOG.replace("LOG5[1]", "LOG5[2]").replace("LOG6[1]", "LOG6[2]");
+        let log = format!("{LOG}{}", again.replace("34612", "34608").replace("[0]", "[3]"));
+        assert_eq!(told(&log, 34608).unwrap().group, "sntrup857");
+    }
+
+    #[test]
+    fn a_log_cut_short_tells_nothing() {
+        let end = LOG.find("127.0.0.1:34608\n").unwrap() + "127.0.0.1:34608\n".len();
+        for length in 0..end {
+            assert_eq!(told(&LOG[..length], 34608), None, "{length}");
+        }
+        assert!(told(&LOG[..end], 34608).is_some());
+    }
+
+    #[test]
+    fn what_a_client_got_is_known_when_its_connection_ends() {
+        let log = "2026.11.21 21:24:20 LOG5[2]: Connection closed: 0 byte(s) sent to TLS, 0 byte(s) sent to socket\n\
+                   2026.11.21 21:24:20 LOG5[3]: Service [stranger] accepted connection from 127.0.0.1:33354\n";
+        assert_eq!(got_nothing(log, "stranger"), None);
+        for (sent, nothing) in [(0, true), (1688, false)] {
+            let end = format!("{sent} byte(s) sent to TLS, 384 byte(s) sent to socket");
+            let log = format!("{log}2026.11.21 21:24:20 LOG5[3]: Connection reset: {end}\n");
+            assert_eq!(got_nothing(&log, "stranger"), Some(nothing));
+            assert_eq!(got_nothing(&log, "sntrup761"), None);
+        }
+    }
+
+    #[test]
+    fn the_page_says_the_group_and_links_to_others() {
+        let links = vec![
+            link("sntrup761=https://localhost:1/").unwrap(),
+            link("sntrup857=https://localhost:2/?a&b").unwrap(),
+        ];
+        let page = BrowserPage { log: PathBuf::new(), links };
+        let html = page.html(&told(LOG, 34608).unwrap());
+        assert!(html.contains("<strong id=\"group\">sntrup761</strong>"));
+        assert!(html.contains("id=\"to-sntrup857\" href=\"https://localhost:2/?a&amp;b\""));
+        assert!(!html.contains("to-sntrup761") && html.contains("9264 bits are the 1158 bytes"));
+        assert!(html.contains("rgb(26, 95, 180)") && html.contains("(null), 9264 bits\n"));
+        let other = Told { group: "<X25519>".into(), lines: vec![] };
+        let html = page.html(&other);
+        assert!(html.contains("&lt;X25519&gt;") && html.contains("rgb(119, 118, 123)"));
+    }
+}

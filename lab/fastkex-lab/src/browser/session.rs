@@ -1,0 +1,272 @@
+//! GNOME Web with a bus and a home of its own.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
+use std::process::Command;
+
+use output::Failure;
+use serde_json::Value;
+use testbed::{Server, Stage, wait_for};
+
+use super::screen::{HEIGHT, Screen, WIDTH};
+use super::webdriver::Browser;
+use super::{SHOWN, backend, page};
+use crate::programs::Programs;
+
+const BUS: &str = "bus";
+/// The home, in the stage's folder.
+const HOME: &str = "home";
+/// Settings in it: no question whether this should be the default browser.
+const SETTINGS: &str = "[org/gnome/epiphany]\nask-for-default=false\n";
+/// OpenSSL's configuration, on top of which `fastkex run` puts its own: the module tells what it counts.
+const CONFIGURATION: &str = "browser-openssl.cnf";
+/// Proxies of the user.
+const PROXIES: [&str; 6] =
+    ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+/// What lines of the browser's sandbox begin with, which needs namespaces; some containers give none.
+const SANDBOX: &str = "bwrap: ";
+/// The process that speaks TLS, as the kernel shortens its name.
+const NETWORK_PROCESS: &str = "WebKitNetworkPr";
+
+/// The browser and what it runs in.
+pub(crate) struct Session<'a> {
+    browser: Browser<'a>,
+    stage: &'a Stage,
+    programs: &'a Programs,
+    driver: Server,
+    _bus: Server,
+}
+
+impl<'a> Session<'a> {
+    /// Starts the browser by `fastkex run`, with the shown groups, trusting an authority.
+    pub(crate) fn start(
+        stage: &'a Stage,
+        programs: &'a Programs,
+        screen: &Screen,
+        backend: &Path,
+        authority: &Path,
+    ) -> Result<Self, Failure> {
+        let bus = start_bus(stage)?;
+        stage.write(CONFIGURATION, include_str!("../../../demo/browser-openssl.cnf"))?;
+        let [port] = testbed::free_ports()?;
+        let mut groups: Vec<_> = SHOWN.iter().map(|shown| shown.group).collect();
+        groups.push("X25519");
+        let mut command = programs.run(stage, Some(&groups.join(":")), "WebKitWebDriver");
+        command.arg(format!("--port={port}"));
+        furnish(&mut command, stage)?;
+        command
+            .env("DISPLAY", screen.display())
+            .env("OPENSSL_CONF", stage.folder().join(CONFIGURATION))
+            .env("SSL_CERT_FILE", authority)
+            .env("GIO_EXTRA_MODULES", backend)
+            .env("GIO_USE_TLS", "openssl");
+        let accepts = |_: &str| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+        let driver = stage.start("WebKitWebDriver", &mut command, accepts)?;
+        let browser = Browser::start(stage, port).map_err(|failure| {
+            let log = driver.log().unwrap_or_default();
+            Failure::new(format!("{failure}{}", why_it_ended(&log)))
+        })?;
+        browser.place(WIDTH, HEIGHT)?;
+        Ok(Self { browser, stage, programs, driver, _bus: bus })
+    }
+
+    /// The browser's version.
+    pub(crate) fn version(&self) -> &str {
+        self.browser.version()
+    }
+
+    /// Loads a page.
+    pub(crate) fn open(&self, address: &str) -> Result<(), Failure> {
+        self.browser.open(address)
+    }
+
+    /// Follows the link with an id.
+    pub(crate) fn follow(&self, id: &str) -> Result<(), Failure> {
+        self.browser.click(id)
+    }
+
+    /// The group in the page at an address, once it is there.
+    pub(crate) fn group_on_page(&self, address: &str) -> Result<String, Failure> {
+        let selector = format!("#{}", page::GROUP_ID);
+        let text = wait_for(|| {
+            let is_there = self.browser.address().ok()? == address;
+            let text = is_there.then(|| self.browser.text(&selector).ok())??;
+            (!text.is_empty()).then_some(text)
+        });
+        text.ok_or_else(|| {
+            let shown = self.browser.text("body").unwrap_or_else(|failure| failure.to_string());
+            let at = self.browser.address().unwrap_or_else(|failure| failure.to_string());
+            Failure::new(format!("{address}: the browser is at {at} and shows: {shown}"))
+        })
+    }
+
+    /// The group in what is shown now, whatever that is.
+    pub(crate) fn group_now(&self) -> Option<String> {
+        self.browser.text(&format!("#{}", page::GROUP_ID)).ok()
+    }
+
+    /// Key pairs of a group that the browser's process for TLS has taken, by its own count. None where there is no such process yet.
+    pub(crate) fn made(&self, group: &str) -> u64 {
+        let made = || {
+            let text = self.programs.counts(self.stage, self.network_process()?).ok()?;
+            let records: Vec<Value> = serde_json::from_str(&text).ok()?;
+            let is_it =
+                |record: &&Value| record["group"] == group && record["purpose"] == "key_pairs";
+            let record = records.iter().find(is_it)?;
+            Some(record["inline"].as_u64()? + record["from_pool"].as_u64()?)
+        };
+        made().unwrap_or(0)
+    }
+
+    fn network_process(&self) -> Option<u32> {
+        descendants(self.driver.id()).into_iter().find(|process| {
+            fs::read_to_string(format!("/proc/{process}/comm"))
+                .is_ok_and(|name| name.trim() == NETWORK_PROCESS)
+        })
+    }
+
+    /// Has the browser end its own processes, as the stage could only kill them.
+    pub(crate) fn end(self) {
+        // The driver says that there is no window any more, if it closes too early. What stays is the stage's.
+        let _ = self.browser.quit();
+        let _ = wait_for(|| descendants(self.driver.id()).is_empty().then_some(()));
+    }
+
+    /// The files that tell whose TLS it is, of those that the browser's process for it has loaded.
+    pub(crate) fn loaded(&self) -> Result<Vec<String>, Failure> {
+        let process = self.network_process();
+        let process =
+            process.ok_or_else(|| Failure::new(format!("no process {NETWORK_PROCESS}")))?;
+        let maps = fs::read_to_string(format!("/proc/{process}/maps"));
+        let files = telling_files(&maps.map_err(Failure::about(NETWORK_PROCESS))?);
+        for wanted in [backend::FILE, "libssl.so.3", "fastkex.so"] {
+            if !files.iter().any(|file| file.ends_with(&format!("/{wanted}"))) {
+                return Err(Failure::new(format!("{NETWORK_PROCESS} has not loaded {wanted}")));
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// A home with nothing in it but settings, and nothing of the user's session.
+fn furnish(command: &mut Command, stage: &Stage) -> Result<(), Failure> {
+    let home = stage.folder().join(HOME);
+    let (config, temporary) = (home.join("config"), home.join("tmp"));
+    let settings = config.join("glib-2.0/settings");
+    for folder in [&settings, &temporary] {
+        fs::create_dir_all(folder).map_err(Failure::about(folder.display()))?;
+    }
+    fs::write(settings.join("keyfile"), SETTINGS).map_err(Failure::about("settings"))?;
+    for proxy in PROXIES {
+        command.env_remove(proxy);
+    }
+    command
+        .env("HOME", &home)
+        .env("TMPDIR", temporary)
+        .env("XDG_CONFIG_HOME", config)
+        .env("XDG_CACHE_HOME", home.join("cache"))
+        .env("XDG_DATA_HOME", home.join("data"))
+        .env("XDG_STATE_HOME", home.join("state"))
+        .env("DBUS_SESSION_BUS_ADDRESS", bus_address(stage))
+        .env("LC_ALL", "C.UTF-8")
+        .env("GDK_BACKEND", "x11")
+        .env("GSETTINGS_BACKEND", "keyfile")
+        // Neither bus is there.
+        .env("GIO_USE_VFS", "local")
+        .env("NO_AT_BRIDGE", "1")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("XAUTHORITY");
+    Ok(())
+}
+
+fn start_bus(stage: &Stage) -> Result<Server, Failure> {
+    const CONFIGURATION: &str = "browser-bus.conf";
+    let template = include_str!("../../../demo/browser-bus.conf");
+    let folder = stage.folder();
+    stage.write(CONFIGURATION, &template.replace("@folder@", &folder.display().to_string()))?;
+    let mut command = stage.stock("dbus-daemon");
+    command.args(["--nofork", "--nopidfile", "--config-file", CONFIGURATION]);
+    stage.start("dbus-daemon", &mut command, |_| folder.join(BUS).exists())
+}
+
+fn bus_address(stage: &Stage) -> String {
+    format!("unix:path={}", stage.folder().join(BUS).display())
+}
+
+/// What a browser that did not come up has printed last, or its sandbox, without which it does not begin.
+fn why_it_ended(log: &str) -> String {
+    let mut lines = log.lines().filter(|line| !line.trim().is_empty());
+    let line = lines.clone().find(|line| line.starts_with(SANDBOX)).or_else(|| lines.next_back());
+    line.map_or_else(String::new, |line| format!("; the browser said: {line}"))
+}
+
+/// The processes below one.
+fn descendants(process: u32) -> Vec<u32> {
+    let mut found = testbed::children(process);
+    let mut next = 0;
+    while next < found.len() {
+        found.extend(testbed::children(found[next]));
+        next += 1;
+    }
+    found
+}
+
+/// Of the files in `/proc/PID/maps`, those with TLS in them, each once.
+fn telling_files(maps: &str) -> Vec<String> {
+    const NAMES: [&str; 5] =
+        ["libssl.so", "libcrypto.so", "fastkex.so", "libgioopenssl.so", "libgiognutls.so"];
+    let files: BTreeSet<_> = maps
+        .lines()
+        .filter_map(|line| line.find('/').map(|start| &line[start..]))
+        .filter(|file| {
+            let name = file.rsplit('/').next().unwrap_or_default();
+            NAMES.iter().any(|wanted| name.starts_with(wanted))
+        })
+        .collect();
+    files.into_iter().map(str::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_once_and_only_those_of_tls() {
+        let maps = "\
+            7f01-7f02 r--p 00000000 fe:00 1 /usr/lib/x86_64-linux-gnu/libssl.so.3\n\
+            7f02-7f03 r-xp 00001000 fe:00 1 /usr/lib/x86_64-linux-gnu/libssl.so.3\n\
+            7f03-7f04 rw-p 00000000 00:00 0 [heap]\n\
+            7f04-7f05 rw-p 00000000 00:00 0\n\
+            7f05-7f06 r--p 00000000 fe:00 2 /a folder/fastkex.so\n\
+            7f06-7f07 r--p 00000000 fe:00 3 /libssl.so/libc.so.6\n";
+        let files = telling_files(maps);
+        assert_eq!(files, ["/a folder/fastkex.so", "/usr/lib/x86_64-linux-gnu/libssl.so.3"]);
+    }
+
+    #[test]
+    fn a_browser_that_does_not_come_up_says_why() {
+        let bwrap = "bwrap: No permissions to create new namespace";
+        let last =
+            "** ERROR **: Failed to fully launch dbus-proxy: Child process exited with code 1";
+        assert_eq!(
+            why_it_ended(&format!("one\n{last}\n\n")),
+            format!("; the browser said: {last}")
+        );
+        assert_eq!(
+            why_it_ended(&format!("one\n{bwrap}\n{last}\n")),
+            format!("; the browser said: {bwrap}")
+        );
+        assert_eq!(why_it_ended(" \n"), "");
+    }
+
+    #[test]
+    fn the_bus_is_where_it_is_looked_for() {
+        let stage = Stage::new().unwrap();
+        let listen = format!("<listen>{}</listen>", bus_address(&stage));
+        let template = include_str!("../../../demo/browser-bus.conf");
+        let folder = stage.folder().display().to_string();
+        assert!(template.replace("@folder@", &folder).contains(&listen));
+    }
+}

@@ -1,0 +1,201 @@
+//! The client: shakes hands with each listener in turns.
+
+use std::io::{self, Read};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use openssl_runtime::{SslContext, TlsStream, TlsVersion};
+
+use output::{Failure, Outcome};
+use testbed::{Stage, processor};
+
+use super::plan::{self, Candidate, Found, Listener, Samples, Visit};
+use super::role;
+use crate::groups;
+
+/// The client of `ceiling`
+#[derive(Args, Debug)]
+#[command(hide = true)]
+pub(crate) struct CeilingClient {
+    visit: PathBuf,
+}
+
+/// A server that says nothing for so long has failed.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// What a client may take besides its turns.
+const OVERHEAD: Duration = Duration::from_secs(60);
+/// Seconds before a turn in which connections are not counted, or those of a turn if that is shorter: pools of keys, which rest while
+/// there is no demand, are then at work.
+const LEAD_IN: f64 = 0.1;
+
+/// How long its turns take, at least.
+pub(crate) fn expected_time(visit: &Visit) -> Duration {
+    let turns = (visit.listeners.len() * visit.rounds) as f64;
+    Duration::from_secs_f64(turns * (visit.seconds + visit.seconds.min(LEAD_IN)))
+}
+
+/// Runs it.
+pub(crate) fn run(stage: &Stage, visit: &Visit) -> Result<Found, Failure> {
+    let timeout = OVERHEAD + 2 * expected_time(visit);
+    let finished = stage.run_within(timeout, &mut role(stage, "ceiling-client", visit)?)?;
+    if !finished.status.success() {
+        let complaint = finished.complaint();
+        return Err(Failure::new(complaint.strip_prefix("fastkex-lab: ").unwrap_or(complaint)));
+    }
+    serde_json::from_str(&finished.output).map_err(Failure::about("what the client found"))
+}
+
+impl CeilingClient {
+    pub(crate) fn run(&self) -> Outcome {
+        let visit: Visit = plan::read(&self.visit)?;
+        processor::stay_on(visit.plan.core)?;
+        let contexts = visit.plan.contexts().map_err(Failure::new)?;
+        let known = plan::known(&contexts.stock);
+        let mut samples = Vec::new();
+        for (certificate, file) in &visit.plan.trusted {
+            let mut runs = Vec::new();
+            for candidate in &known {
+                let mut listeners = visit.listeners.iter();
+                let Some(listener) = listeners.find(|listener| {
+                    listener.certificate == *certificate && listener.label == candidate.label
+                }) else {
+                    continue;
+                };
+                let trusted = std::fs::read(file).map_err(Failure::about(certificate))?;
+                let settings = SslContext::client(contexts.of(candidate))
+                    .and_then(|client| client.trust_pem(trusted)?.groups(candidate.group.name))
+                    .map_err(Failure::about(candidate.group.name))?
+                    .build();
+                let run = Run::new(settings, listener, candidate);
+                run.check().map_err(Failure::about(candidate.label))?;
+                runs.push(run);
+            }
+            measure(&visit, &mut runs)?;
+            samples.extend(runs.into_iter().map(|run| run.samples));
+        }
+        let found = Found { openssl: contexts.stock.libraries().version().to_string(), samples };
+        println!("{}", serde_json::to_string(&found).map_err(Failure::new)?);
+        Ok(true)
+    }
+}
+
+/// All turns of the candidates with one certificate.
+fn measure(visit: &Visit, runs: &mut [Run]) -> Result<(), Failure> {
+    let mut order: Vec<_> = (0..runs.len()).collect();
+    let lead_in = visit.seconds.min(LEAD_IN);
+    for run in &*runs {
+        run.connect_for(lead_in)?;
+    }
+    for _ in 0..visit.rounds {
+        for &index in &order {
+            runs[index].connect_for(lead_in)?;
+            runs[index].turn(visit.seconds)?;
+        }
+        order.rotate_left(1);
+    }
+    Ok(())
+}
+
+/// One candidate at one listener.
+struct Run {
+    settings: SslContext,
+    port: u16,
+    /// The server's.
+    processes: Vec<u32>,
+    code_point: u16,
+    samples: Samples,
+}
+
+impl Run {
+    fn new(settings: SslContext, listener: &Listener, candidate: &Candidate) -> Self {
+        let samples = Samples {
+            certificate: listener.certificate.clone(),
+            label: candidate.label.into(),
+            rates: Vec::new(),
+            connections: 0,
+            client_seconds: 0.0,
+            server_seconds: Some(0.0),
+        };
+        Run {
+            settings,
+            port: listener.port,
+            processes: listener.processes.clone(),
+            code_point: candidate.group.code_point,
+            samples,
+        }
+    }
+
+    /// Connects for so many seconds, at least once: the number of connections, and how long they really took.
+    fn connect_for(&self, seconds: f64) -> Result<(usize, f64), Failure> {
+        let (start, mut done) = (Instant::now(), 0);
+        loop {
+            handshake(&self.settings, self.port).map_err(Failure::about(&self.samples.label))?;
+            done += 1;
+            let elapsed = start.elapsed().as_secs_f64();
+            if elapsed >= seconds {
+                return Ok((done, elapsed));
+            }
+        }
+    }
+
+    /// A turn that counts.
+    fn turn(&mut self, seconds: f64) -> Result<(), Failure> {
+        let busy = || self.processes.iter().map(|&process| processor::seconds_of(process)).sum();
+        let server_before: Option<f64> = busy();
+        let client_before = processor::own_seconds();
+        let (done, elapsed) = self.connect_for(seconds)?;
+        let client = processor::own_seconds() - client_before;
+        let server = busy().zip(server_before).map(|(a, b)| a - b);
+        let samples = &mut self.samples;
+        samples.rates.push(done as f64 / elapsed);
+        samples.connections += done;
+        samples.client_seconds += client;
+        samples.server_seconds = samples.server_seconds.zip(server).map(|(a, b)| a + b);
+        Ok(())
+    }
+
+    /// Sees that a handshake is what is to be measured.
+    fn check(&self) -> Result<(), Failure> {
+        const NEW_SESSION_TICKET: u8 = 4;
+        let stream = connect(self.port).map_err(Failure::about("connecting"))?;
+        let mut stream =
+            TlsStream::new(&self.settings, stream, Some("localhost")).map_err(Failure::new)?;
+        stream.close().map_err(Failure::new)?;
+        // To the end, for what the server sends after the handshake; some servers end without a word.
+        let _ = io::copy(&mut stream, &mut io::sink());
+        let summary = stream.summary();
+        if summary.version != Some(TlsVersion::Tls13) || summary.hello_retry {
+            return Err(Failure::new("not TLS 1.3 in one round trip"));
+        }
+        if summary.messages.iter().any(|message| message.kind == NEW_SESSION_TICKET) {
+            return Err(Failure::new("the server sends tickets"));
+        }
+        match summary.group.map(|group| group.id) {
+            Some(id) if id == self.code_point => Ok(()),
+            id => {
+                let name = id.map_or_else(|| "no group".into(), groups::name_of);
+                Err(Failure::new(format!("{name} was used")))
+            }
+        }
+    }
+}
+
+fn connect(port: u16) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    Ok(stream)
+}
+
+/// Connects, shakes hands, and waits until the server has closed.
+fn handshake(settings: &SslContext, port: u16) -> Result<(), Failure> {
+    let stream = connect(port).map_err(Failure::about("connecting"))?;
+    let mut stream = TlsStream::new(settings, stream, Some("localhost")).map_err(Failure::new)?;
+    stream.close().map_err(Failure::new)?;
+    let mut stream = stream.into_inner();
+    let mut rest = [0; 1024];
+    while stream.read(&mut rest).map_err(Failure::about("closing"))? > 0 {}
+    Ok(())
+}

@@ -1,0 +1,288 @@
+//! `fastkex-lab ceiling`: handshakes per second beside those of a key exchange that costs nothing.
+
+mod client;
+mod plan;
+mod report;
+
+use std::env;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::{Args, ValueEnum};
+use fastkex_insecure_null::VARIABLE;
+use openssl_runtime::{KeyType, Libraries};
+use serde::Serialize;
+use testbed::{Offer, Set, Started};
+
+use output::{Failure, Outcome};
+use testbed::{Stage, processor};
+
+use plan::{Candidate, Listener, Plan, Visit};
+use report::Report;
+
+pub(crate) use client::CeilingClient;
+
+/// Measure TLS handshakes per second beside those of a key exchange that costs nothing
+///
+/// Full TLS 1.3 handshakes over loopback: no resumption, one key share, a new connection each, one at a time. The client and the server
+/// run on one processor, so that connections per second are those of the work of both. The groups take turns, in another order in each
+/// round. Ratios are medians of those within a round. The client is the system's OpenSSL and those named by --openssl; the server is one
+/// of our own with the same OpenSSL, then nginx with its own. The exit status is 1 if a measurement failed; what is not there is named
+/// and left out.
+#[derive(Args, Debug)]
+pub(crate) struct Ceiling {
+    /// Where the results go as a JSON array [default: ceiling.json in cargo's target folder]; without FILE to standard output, instead of
+    /// the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<Option<PathBuf>>,
+    /// Turns of each group
+    #[arg(long, value_name = "NUMBER", value_parser = rounds, default_value_t = 12)]
+    rounds: usize,
+    /// Seconds of a turn; far below half a second, pools of keys are seen to be filled or to be used, not both
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value_t = 0.5)]
+    seconds: f64,
+    /// Another OpenSSL beside the system's: the folder of its libcrypto and libssl (may be repeated)
+    #[arg(long, value_name = "FOLDER")]
+    openssl: Vec<PathBuf>,
+    /// Servers, apart by commas [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
+    server: Vec<ServerKind>,
+    /// Kinds of certificates, apart by commas: rsa-2048, ecdsa-p-256, ed25519 [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    certificate: Vec<KeyType>,
+}
+
+/// What answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+enum ServerKind {
+    Minimal,
+    Nginx,
+}
+
+/// Kinds of certificates, in the order of reports.
+const CERTIFICATES: [KeyType; 3] = [KeyType::Rsa2048, KeyType::EcP256, KeyType::Ed25519];
+
+fn rounds(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(rounds) if (1..=10_000).contains(&rounds) => Ok(rounds),
+        _ => Err("expected a number from 1 to 10000".into()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.001..=60.0).contains(&seconds) => Ok(seconds),
+        _ => Err("expected a number from 0.001 to 60".into()),
+    }
+}
+
+/// A certificate that servers show.
+struct Trusted {
+    /// What it is, in reports.
+    name: String,
+    file: PathBuf,
+    key_type: KeyType,
+}
+
+/// A server that runs.
+struct Answering {
+    kind: ServerKind,
+    /// What it is: `nginx 1.22.1`.
+    name: String,
+    /// The version of its OpenSSL.
+    openssl: String,
+    listeners: Vec<Listener>,
+}
+
+impl Ceiling {
+    pub(crate) fn run(&self) -> Outcome {
+        const NULL: &str = "libfastkex_insecure_null.so";
+        let absolute = |path: &Path| path.canonicalize().map_err(Failure::about(path.display()));
+        let mut folders = vec![None];
+        for folder in &self.openssl {
+            folders.push(Some(absolute(folder)?));
+        }
+        if self.openssl.is_empty() {
+            eprintln!(
+                "ceiling: the system's OpenSSL only; 'make ceiling' builds 4.0 and names it by --openssl"
+            );
+        }
+        if !artifacts::release_folder().join(NULL).exists() {
+            eprintln!("ceiling: building the OpenSSL modules, about a minute");
+        }
+        let module = artifacts::module().map_err(Failure::about("the module"))?;
+        let null = artifacts::build("openssl-null", NULL).map_err(Failure::about("the null"))?;
+        let (module, null) = (absolute(&module)?, absolute(&null)?);
+        let tool = env::current_exe().map_err(Failure::about("this program"))?;
+        if env::var_os(VARIABLE).is_none() {
+            // Whoever loads the null, this process among them, must have it in its environment.
+            let mut again = Command::new(&tool);
+            again.args(env::args_os().skip(1)).env(VARIABLE, "1");
+            return Err(Failure::new(again.exec()));
+        }
+
+        let libraries = Libraries::system().map_err(Failure::about("the system's OpenSSL"))?;
+        let core = processor::last();
+        let set = Set::new(&libraries, &module, &tool)?.with_module(&null)?.on(core);
+        let mut certificates = Vec::new();
+        for key_type in CERTIFICATES {
+            if self.certificate.is_empty() || self.certificate.contains(&key_type) {
+                let file = set.certificate(key_type)?.certificate;
+                certificates.push(Trusted { name: key_type.title().into(), file, key_type });
+            }
+        }
+        let trusted = certificates.iter().map(|one| (one.name.clone(), one.file.clone()));
+        let plan =
+            Plan { openssl: None, providers: vec![module, null], core, trusted: trusted.collect() };
+
+        let mut report = Report::new(self.rounds, self.seconds, core);
+        let nginx = if self.wants(ServerKind::Nginx) {
+            // Those that are faster are for the minimal server.
+            let mut groups = plan::candidates();
+            groups.retain(|one| !one.uses_fastkex);
+            self.start(&set, ServerKind::Nginx, None, groups, &certificates, &mut report)
+        } else {
+            None
+        };
+        for folder in folders {
+            let plan = Plan { openssl: folder, ..plan.clone() };
+            if self.wants(ServerKind::Minimal) {
+                let (openssl, groups) = (plan.openssl.as_deref(), plan::candidates());
+                let minimal = ServerKind::Minimal;
+                if let Some(minimal) =
+                    self.start(&set, minimal, openssl, groups, &certificates, &mut report)
+                {
+                    self.visit(&set.stage, &plan, &minimal, &mut report);
+                }
+            }
+            if let Some(nginx) = &nginx {
+                self.visit(&set.stage, &plan, nginx, &mut report);
+            }
+        }
+        self.publish(&report)?;
+        Ok(report.is_complete())
+    }
+
+    /// Starts a server with all certificates; `None` if it is not installed, or failed, which is told.
+    fn start(
+        &self,
+        set: &Set,
+        kind: ServerKind,
+        openssl: Option<&Path>,
+        mut groups: Vec<Candidate>,
+        certificates: &[Trusted],
+        report: &mut Report,
+    ) -> Option<Answering> {
+        if kind == ServerKind::Nginx {
+            // nginx takes all or nothing, and has the system's libssl.
+            groups.retain(|one| set.knows(one.group.name).unwrap_or(false));
+        }
+        let offer = |one: &Candidate| {
+            let offer = Offer::new(one.group.name);
+            if one.uses_fastkex { offer.with_fastkex() } else { offer }
+        };
+        let offers: Vec<_> = groups.iter().map(offer).collect();
+        let mut answering = None;
+        for certificate in certificates {
+            let started = match kind {
+                ServerKind::Nginx => testbed::nginx(set, certificate.key_type, &offers),
+                ServerKind::Minimal => {
+                    testbed::minimal::start_known(set, certificate.key_type, &offers, openssl)
+                }
+            };
+            let servers = match started {
+                Ok(Started::Listening(servers)) => servers,
+                Ok(Started::Absent(why)) => {
+                    eprintln!("ceiling: left out: {why}");
+                    return None;
+                }
+                Err(failure) => {
+                    report.fail(&failure);
+                    return None;
+                }
+            };
+            let all = answering.get_or_insert_with(|| Answering {
+                kind,
+                name: servers.first().map_or_else(String::new, |one| one.tls.name.clone()),
+                openssl: servers.first().map_or_else(String::new, |one| one.openssl.clone()),
+                listeners: Vec::new(),
+            });
+            for server in servers {
+                let Some(one) = groups.iter().find(|one| offer(one) == server.offer) else {
+                    continue;
+                };
+                all.listeners.push(Listener {
+                    certificate: certificate.name.clone(),
+                    label: one.label.into(),
+                    port: server.port,
+                    processes: server.tls.all_processes(),
+                });
+            }
+        }
+        answering
+    }
+
+    fn wants(&self, kind: ServerKind) -> bool {
+        self.server.is_empty() || self.server.contains(&kind)
+    }
+
+    /// Has a client shake hands with a server and reports on it.
+    fn visit(&self, stage: &Stage, plan: &Plan, server: &Answering, report: &mut Report) {
+        let visit = Visit {
+            plan: plan.clone(),
+            listeners: server.listeners.clone(),
+            rounds: self.rounds,
+            seconds: self.seconds,
+        };
+        let folder = plan.openssl.as_ref().map(|folder| folder.display().to_string());
+        let client = folder.as_deref().unwrap_or("the system's OpenSSL");
+        let seconds = client::expected_time(&visit).as_secs_f64();
+        eprintln!("ceiling: {client} to {}, about {seconds:.0} s", server.name);
+        match client::run(stage, &visit) {
+            Ok(found) => {
+                for candidate in plan::candidates() {
+                    let is_asked = !candidate.uses_fastkex || server.kind == ServerKind::Minimal;
+                    if is_asked
+                        && !found.samples.iter().any(|samples| samples.label == candidate.label)
+                    {
+                        eprintln!(
+                            "ceiling: left out: {}, which OpenSSL {} as the client and {} as the server do not both have",
+                            candidate.label, found.openssl, server.openssl
+                        );
+                    }
+                }
+                report.add(server, found);
+            }
+            Err(failure) => report.fail(&Failure::new(format!("{}: {failure}", server.name))),
+        }
+    }
+
+    /// Writes what was measured to where it is wanted.
+    fn publish(&self, report: &Report) -> Result<(), Failure> {
+        let json = serde_json::to_string_pretty(&report.rows).map_err(Failure::new)?;
+        let file = match &self.json {
+            Some(None) => {
+                println!("{json}");
+                return Ok(());
+            }
+            Some(Some(file)) => file.clone(),
+            None => artifacts::release_folder().with_file_name("ceiling.json"),
+        };
+        fs::write(&file, json + "\n").map_err(Failure::about(file.display()))?;
+        println!("{report}\n{} has the same as JSON.", file.display());
+        Ok(())
+    }
+}
+
+/// This program in another role, which a file in the stage's folder describes.
+fn role(stage: &Stage, name: &str, description: &impl Serialize) -> Result<Command, Failure> {
+    let file = format!("{name}.json");
+    stage.write(&file, &serde_json::to_string(description).map_err(Failure::new)?)?;
+    let mut command = Command::new(env::current_exe().map_err(Failure::about("this program"))?);
+    stage.prepare(&mut command);
+    command.args([name, &file]);
+    Ok(command)
+}

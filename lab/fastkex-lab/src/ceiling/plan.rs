@@ -1,0 +1,179 @@
+//! What the processes of a measurement tell one another.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use openssl_runtime::{Error, Libraries, LibraryContext};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use output::Failure;
+
+use crate::groups::{self, Group};
+
+/// A group that takes part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Candidate {
+    /// Its name in reports; OpenSSL's is the group's.
+    pub(crate) label: &'static str,
+    pub(crate) group: Group,
+    /// Its key exchange, and signatures, are computed by fastkex where fastkex offers to.
+    pub(crate) uses_fastkex: bool,
+}
+
+/// The null group with the key shares of sntrup761, in reports.
+pub(crate) const NULL: &str = "null";
+/// The null group with small key shares, in reports.
+pub(crate) const NULL_SMALL: &str = "null-small";
+
+/// Ours.
+const OURS: [&str; 2] = ["sntrup761", "X25519SNTRUP761"];
+/// OpenSSL's.
+const OPENSSLS: [&str; 3] = [X25519, "P-256", "X25519MLKEM768"];
+/// OpenSSL's X25519, computed by OpenSSL, in reports.
+pub(crate) const X25519: &str = "X25519";
+/// The same, computed by fastkex, and so are Ed25519's signatures.
+const X25519_FASTKEX: &str = "X25519, fastkex";
+/// Of what both have, take fastkex's, or the default provider's: else the order in which libcrypto meets them decides.
+const FASTKEX: &str = "?provider=fastkex";
+const DEFAULT: &str = "?provider=default";
+
+/// Every group that is measured, in the order of reports.
+pub(crate) fn candidates() -> Vec<Candidate> {
+    let nulls = fastkex_insecure_null::GROUPS.into_iter().zip([NULL, NULL_SMALL]);
+    let nulls = nulls.map(|(null, label)| Candidate {
+        label,
+        group: Group {
+            name: null.name.to_str().unwrap_or_default(),
+            code_point: null.code_point,
+            client_bytes: null.client_bytes,
+            server_bytes: null.server_bytes,
+        },
+        uses_fastkex: false,
+    });
+    let named = |label: &'static str| {
+        let uses_fastkex = label == X25519_FASTKEX;
+        let group = groups::named(if uses_fastkex { X25519 } else { label });
+        group.map(|group| Candidate { label, group, uses_fastkex })
+    };
+    let labels = OURS.into_iter().chain(OPENSSLS).chain([X25519_FASTKEX]);
+    nulls.chain(labels.filter_map(named)).collect()
+}
+
+/// What both ends know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// The folder of OpenSSL's libraries; `None` for the system's.
+    pub(crate) openssl: Option<PathBuf>,
+    /// The modules.
+    pub(crate) providers: Vec<PathBuf>,
+    /// The processor to run on.
+    pub(crate) core: Option<usize>,
+    /// Certificates by their names in reports, with a file in PEM.
+    pub(crate) trusted: Vec<(String, PathBuf)>,
+}
+
+/// A port on loopback where one certificate is shown and one group accepted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Listener {
+    /// As in [`Plan`].
+    pub(crate) certificate: String,
+    /// As in [`Candidate`].
+    pub(crate) label: String,
+    pub(crate) port: u16,
+    /// Those of the server.
+    pub(crate) processes: Vec<u32>,
+}
+
+/// What a client is to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Visit {
+    pub(crate) plan: Plan,
+    pub(crate) listeners: Vec<Listener>,
+    pub(crate) rounds: usize,
+    pub(crate) seconds: f64,
+}
+
+/// What a client found.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Found {
+    /// The version of its OpenSSL.
+    pub(crate) openssl: String,
+    pub(crate) samples: Vec<Samples>,
+}
+
+/// How a client fared with one listener.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Samples {
+    pub(crate) certificate: String,
+    pub(crate) label: String,
+    /// Connections per second in each round.
+    pub(crate) rates: Vec<f64>,
+    /// All connections in these rounds.
+    pub(crate) connections: usize,
+    /// Seconds of processor time of the client's in these rounds.
+    pub(crate) client_seconds: f64,
+    /// And of the server's; `None` where the system does not tell.
+    pub(crate) server_seconds: Option<f64>,
+}
+
+impl Plan {
+    /// The libraries, with the default provider and the modules, for candidates that are faster, and for the others.
+    pub(crate) fn contexts(&self) -> Result<Contexts, Error> {
+        Ok(Contexts { stock: self.context(DEFAULT)?, faster: self.context(FASTKEX)? })
+    }
+
+    fn context(&self, preference: &str) -> Result<LibraryContext, Error> {
+        let libraries = match &self.openssl {
+            Some(folder) => Libraries::open_directory(folder)?,
+            None => Libraries::system()?,
+        };
+        let context = LibraryContext::new(&libraries)?;
+        context.load_provider("default")?.keep();
+        for module in &self.providers {
+            context.load_provider(&module.display().to_string())?.keep();
+        }
+        context.set_default_properties(preference)?;
+        Ok(context)
+    }
+}
+
+/// Contexts of one OpenSSL.
+pub(crate) struct Contexts {
+    pub(crate) stock: LibraryContext,
+    faster: LibraryContext,
+}
+
+impl Contexts {
+    /// The one that a candidate asks for.
+    pub(crate) fn of(&self, candidate: &Candidate) -> &LibraryContext {
+        if candidate.uses_fastkex { &self.faster } else { &self.stock }
+    }
+}
+
+/// Reads what another process wrote for this one.
+pub(crate) fn read<T: DeserializeOwned>(file: &Path) -> Result<T, Failure> {
+    let text = fs::read_to_string(file).map_err(Failure::about(file.display()))?;
+    serde_json::from_str(&text).map_err(Failure::about(file.display()))
+}
+
+/// The candidates that a libssl has.
+pub(crate) fn known(context: &LibraryContext) -> Vec<Candidate> {
+    let told: Vec<_> = context.tls_groups().iter().map(|group| group.id).collect();
+    candidates().into_iter().filter(|one| told.contains(&one.group.code_point)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_takes_part() {
+        let labels: Vec<_> = candidates().iter().map(|one| one.label).collect();
+        assert_eq!(labels.len(), 2 + OURS.len() + OPENSSLS.len() + 1);
+        assert_eq!(labels[..2], [NULL, NULL_SMALL]);
+        let sizes = |one: &Candidate| (one.group.client_bytes, one.group.server_bytes);
+        let sntrup761 = groups::named("sntrup761").unwrap();
+        assert_eq!(sizes(&candidates()[0]), (sntrup761.client_bytes, sntrup761.server_bytes));
+    }
+}

@@ -1,0 +1,260 @@
+//! What comes of the samples.
+
+use std::fmt;
+
+use measure::{Align, Table, grouped};
+use serde::Serialize;
+
+use output::Failure;
+
+use super::plan::{self, Found, NULL, NULL_SMALL, Samples, X25519};
+use super::{Answering, ServerKind};
+
+/// All that was measured.
+pub(crate) struct Report {
+    rounds: usize,
+    seconds: f64,
+    core: Option<usize>,
+    pub(crate) rows: Vec<Row>,
+    failures: usize,
+}
+
+/// One group with one certificate, client and server.
+#[derive(Debug, Serialize)]
+pub(crate) struct Row {
+    server: ServerKind,
+    server_name: String,
+    server_openssl: String,
+    /// The client's.
+    openssl: String,
+    certificate: String,
+    group: &'static str,
+    client_share_bytes: usize,
+    server_share_bytes: usize,
+    /// The median of all rounds.
+    connections_per_second: f64,
+    /// Quartiles of connections per second.
+    p25: f64,
+    p50: f64,
+    p75: f64,
+    /// Third quartile less first, divided by the median.
+    spread: f64,
+    /// The median of ratios to the null group with key shares of sntrup761's size, in the same round.
+    ratio_to_null: Option<f64>,
+    /// Quartiles of these.
+    ratio_to_null_p25: Option<f64>,
+    ratio_to_null_p75: Option<f64>,
+    /// The same for the null group with small key shares.
+    ratio_to_null_small: Option<f64>,
+    /// The same for OpenSSL's own X25519.
+    ratio_to_x25519: Option<f64>,
+    /// Processor time of one connection.
+    client_microseconds: f64,
+    server_microseconds: Option<f64>,
+    /// The time of one connection with the null group of sntrup761's size divided by this one's, counting only time in which client
+    /// and server ran.
+    cpu_ratio_to_null: Option<f64>,
+    connections: usize,
+    rounds: usize,
+    seconds_per_round: f64,
+}
+
+impl Report {
+    pub(crate) fn new(rounds: usize, seconds: f64, core: Option<usize>) -> Self {
+        Report { rounds, seconds, core, rows: Vec::new(), failures: 0 }
+    }
+
+    /// Says what failed, and remembers that something did.
+    pub(crate) fn fail(&mut self, failure: &Failure) {
+        eprintln!("ceiling: left out: {failure}");
+        self.failures += 1;
+    }
+
+    /// Whether nothing failed.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.failures == 0
+    }
+
+    /// Takes what a client found at a server.
+    pub(crate) fn add(&mut self, server: &Answering, found: Found) {
+        for samples in &found.samples {
+            let other = |label: &str| {
+                let same = |other: &&Samples| {
+                    other.certificate == samples.certificate && other.label == label
+                };
+                found.samples.iter().find(same)
+            };
+            let ratios = |label: &str| {
+                let pairs = samples.rates.iter().zip(&other(label)?.rates);
+                Some(Quartiles::of(pairs.map(|(rate, null)| rate / null).collect()))
+            };
+            let candidates = plan::candidates();
+            let Some(candidate) = candidates.iter().find(|one| one.label == samples.label) else {
+                continue;
+            };
+            let (rates, to_null) = (Quartiles::of(samples.rates.clone()), ratios(NULL));
+            let null_time = other(NULL).and_then(processor_time);
+            self.rows.push(Row {
+                server: server.kind,
+                server_name: server.name.clone(),
+                server_openssl: server.openssl.clone(),
+                openssl: found.openssl.clone(),
+                certificate: samples.certificate.clone(),
+                group: candidate.label,
+                client_share_bytes: candidate.group.client_bytes,
+                server_share_bytes: candidate.group.server_bytes,
+                connections_per_second: rates.median,
+                p25: rates.first,
+                p50: rates.median,
+                p75: rates.third,
+                spread: (rates.third - rates.first) / rates.median,
+                ratio_to_null: to_null.map(|ratios| ratios.median),
+                ratio_to_null_p25: to_null.map(|ratios| ratios.first),
+                ratio_to_null_p75: to_null.map(|ratios| ratios.third),
+                ratio_to_null_small: ratios(NULL_SMALL).map(|ratios| ratios.median),
+                ratio_to_x25519: ratios(X25519).map(|ratios| ratios.median),
+                client_microseconds: 1e6 * samples.client_seconds / samples.connections as f64,
+                server_microseconds: samples
+                    .server_seconds
+                    .map(|seconds| 1e6 * seconds / samples.connections as f64),
+                cpu_ratio_to_null: null_time
+                    .zip(processor_time(samples))
+                    .map(|(null, own)| null / own),
+                connections: samples.connections,
+                rounds: self.rounds,
+                seconds_per_round: self.seconds,
+            });
+        }
+    }
+}
+
+/// Seconds of both processes for one connection.
+fn processor_time(samples: &Samples) -> Option<f64> {
+    Some((samples.client_seconds + samples.server_seconds?) / samples.connections as f64)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table = Table::new(&[
+            ("server", Align::Left),
+            ("client", Align::Left),
+            ("certificate", Align::Left),
+            ("group", Align::Left),
+            ("handshakes/s", Align::Right),
+            ("quartiles", Align::Right),
+            ("of null", Align::Right),
+            ("quartiles", Align::Right),
+            ("of null-small", Align::Right),
+            ("of X25519", Align::Right),
+            ("by CPU time", Align::Right),
+            ("client \u{b5}s", Align::Right),
+            ("server \u{b5}s", Align::Right),
+        ]);
+        let ratio =
+            |ratio: Option<f64>| ratio.map_or_else(String::new, |ratio| format!("{ratio:.3}"));
+        for row in &self.rows {
+            let both = row.ratio_to_null_p25.zip(row.ratio_to_null_p75);
+            table.row([
+                format!("{}, {}", row.server_name, row.server_openssl),
+                row.openssl.clone(),
+                row.certificate.clone(),
+                row.group.into(),
+                grouped(row.connections_per_second),
+                format!("{}-{}", grouped(row.p25), grouped(row.p75)),
+                ratio(row.ratio_to_null),
+                both.map_or_else(String::new, |(low, high)| format!("{low:.3}-{high:.3}")),
+                ratio(row.ratio_to_null_small),
+                ratio(row.ratio_to_x25519),
+                ratio(row.cpu_ratio_to_null),
+                grouped(row.client_microseconds),
+                row.server_microseconds.map_or_else(String::new, grouped),
+            ]);
+        }
+        let core = self.core.map_or("any processor".into(), |core| format!("processor {core}"));
+        write!(
+            f,
+            "{table}\n\n\
+             Full TLS 1.3 handshakes over loopback, one at a time, each with a new connection: no resumption, no ticket, one key share.\n\
+             Client and server are processes on {core}; beside each server is its OpenSSL, beside it the client's (nginx keeps the\n\
+             one that it is linked with). Medians and quartiles of {} rounds of {} s for each group, which took turns. Ratios are those\n\
+             within a round; null and null-small are key exchanges of constants, which protect nothing: null has key shares as large as\n\
+             those of sntrup761, null-small 32 bytes each. 'X25519, fastkex' prefers fastkex's X25519 and Ed25519 at both ends; all others\n\
+             sign and verify with OpenSSL. CPU time is that of client and server for one connection.\n\
+             {}",
+            self.rounds,
+            self.seconds,
+            measure::machine(),
+        )
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Quartiles {
+    first: f64,
+    median: f64,
+    third: f64,
+}
+
+impl Quartiles {
+    /// Of at least one value; between two values where none is in the place.
+    fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let at = |part: f64| {
+            let place = part * (values.len() - 1) as f64;
+            let (low, high) = (values[place.floor() as usize], values[place.ceil() as usize]);
+            low + (high - low) * place.fract()
+        };
+        Quartiles { first: at(0.25), median: at(0.5), third: at(0.75) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(label: &str, rates: &[f64]) -> Samples {
+        Samples {
+            certificate: "Ed25519".into(),
+            label: label.into(),
+            rates: rates.to_vec(),
+            connections: 10,
+            client_seconds: 0.002,
+            server_seconds: Some(0.003),
+        }
+    }
+
+    #[test]
+    fn ratios_are_those_within_a_round() {
+        let server = Answering {
+            kind: ServerKind::Nginx,
+            name: "nginx".into(),
+            openssl: "3.0.1".into(),
+            listeners: Vec::new(),
+        };
+        let mut report = Report::new(3, 1.0, None);
+        let found = Found {
+            openssl: "4.0.0".into(),
+            samples: vec![
+                samples(NULL, &[100.0, 50.0, 10.0]),
+                samples("sntrup761", &[90.0, 45.0, 9.0]),
+            ],
+        };
+        report.add(&server, found);
+        let json = serde_json::to_value(&report.rows).unwrap();
+        assert_eq!(json[0]["ratio_to_null"], 1.0);
+        assert_eq!(json[1]["ratio_to_null"], 0.9);
+        assert!(json[1]["ratio_to_null_small"].is_null());
+        assert_eq!(json[1]["connections_per_second"], 45.0);
+        assert_eq!((&json[1]["server"], &json[1]["openssl"]), (&"nginx".into(), &"4.0.0".into()));
+        assert_eq!(json[1]["server_microseconds"], 300.0);
+        assert_eq!(json[1]["cpu_ratio_to_null"], 1.0);
+        assert!(report.is_complete());
+    }
+
+    #[test]
+    fn quartiles_lie_between_values() {
+        let Quartiles { first, median, third } = Quartiles::of(vec![4.0, 1.0, 2.0, 3.0]);
+        assert_eq!((first, median, third), (1.75, 2.5, 3.25));
+        assert_eq!(Quartiles::of(vec![7.0]).third, 7.0);
+    }
+}

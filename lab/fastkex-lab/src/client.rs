@@ -1,0 +1,68 @@
+//! A client of stock servers: the system's libssl with the provider.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use openssl_runtime::{Libraries, LibraryContext, SslContext, TlsStream, TlsVersion};
+
+use output::Failure;
+
+use crate::groups::{self, Group};
+
+/// A server that says nothing for so long has failed.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The system's libssl and its providers, and ours.
+pub(crate) fn context(module: &Path) -> Result<LibraryContext, Failure> {
+    let libraries = Libraries::system().map_err(Failure::about("libssl"))?;
+    let context = LibraryContext::new(&libraries).map_err(Failure::about("libssl"))?;
+    for provider in ["default", &module.display().to_string()] {
+        context.load_provider(provider).map_err(Failure::about(provider))?.keep();
+    }
+    Ok(context)
+}
+
+/// A client that offers one group.
+pub(crate) struct Client {
+    pub(crate) group: Group,
+    context: SslContext,
+}
+
+impl Client {
+    /// One that accepts certificates of this authority.
+    pub(crate) fn new(
+        context: &LibraryContext,
+        name: &str,
+        authority: &str,
+    ) -> Result<Self, Failure> {
+        let group = groups::named(name).ok_or_else(|| Failure::new(format!("no group {name}")))?;
+        let client = SslContext::client(context)
+            .and_then(|client| client.trust_pem(authority)?.groups(name));
+        Ok(Self { group, context: client.map_err(Failure::about(name))?.build() })
+    }
+
+    /// A full handshake, of TLS 1.3, with the group and in one round trip, with a server on loopback.
+    pub(crate) fn connect(&self, port: u16) -> Result<TlsStream<TcpStream>, Failure> {
+        let connect = || {
+            let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+            stream.set_nodelay(true)?;
+            stream.set_read_timeout(Some(TIMEOUT))?;
+            Ok(stream)
+        };
+        let stream = connect().map_err(|error: io::Error| Failure::new(error))?;
+        let stream = TlsStream::new(&self.context, stream, Some("localhost"));
+        let stream = stream.map_err(Failure::new)?;
+        let summary = stream.summary();
+        let used = summary.group.as_ref().map(|group| group.id);
+        if summary.version != Some(TlsVersion::Tls13) || summary.hello_retry {
+            return Err(Failure::new("not TLS 1.3 in one round trip"));
+        }
+        if used != Some(self.group.code_point) {
+            let used = used.map_or_else(|| "no group".into(), groups::name_of);
+            return Err(Failure::new(format!("{used} was used")));
+        }
+        Ok(stream)
+    }
+}

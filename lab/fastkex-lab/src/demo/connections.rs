@@ -1,0 +1,208 @@
+//! The connections that are shown, and what their ends say.
+
+use std::fmt;
+use std::fs::File;
+
+use output::Failure;
+use testbed::{Server, Stage, wait_for};
+
+use super::heard::{in_curl_trace, in_nginx_page, in_s_client_messages, in_stunnel_log};
+use super::ports::Ports;
+use super::relay::Relay;
+use super::servers::{PAGE, start_stunnel_client};
+use crate::certificates::AUTHORITY;
+use crate::programs::Programs;
+
+/// A connection, and how it went.
+pub(crate) struct Connection {
+    client: &'static str,
+    server: &'static str,
+    /// The group it should use.
+    group: &'static str,
+    /// It was the relay that heard the client.
+    relayed: bool,
+    ends: Result<Ends, Failure>,
+}
+
+/// What each end says the group was; `None` when it says nothing.
+struct Ends {
+    client: Option<String>,
+    server: Option<String>,
+}
+
+/// Fetches pages.
+pub(crate) struct Visitor<'a> {
+    pub(crate) stage: &'a Stage,
+    pub(crate) programs: &'a Programs,
+    pub(crate) ports: Ports,
+}
+
+/// A client that speaks TLS.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Client {
+    Curl,
+    SClient,
+}
+
+/// A page, and the group that the client says it came with.
+struct Fetched {
+    page: String,
+    group: Option<String>,
+}
+
+/// Without the user's settings and proxies; the page, or one line about what is wrong.
+const CURL_ARGUMENTS: [&str; 9] = [
+    "--disable",
+    "--noproxy",
+    "*",
+    "--ipv4",
+    "--silent",
+    "--show-error",
+    "--fail",
+    "--max-time",
+    "10",
+];
+
+impl Client {
+    pub(crate) const ALL: [Self; 2] = [Self::Curl, Self::SClient];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Curl => "curl",
+            Self::SClient => "openssl s_client",
+        }
+    }
+}
+
+impl Visitor<'_> {
+    /// Fetches nginx's page, which says what nginx says.
+    pub(crate) fn to_nginx(&self, client: Client, group: &'static str) -> Connection {
+        let fetched = self.fetch(client, group, self.ports.nginx);
+        let ends = fetched
+            .map(|fetched| Ends { client: fetched.group, server: in_nginx_page(&fetched.page) });
+        Connection { client: client.name(), server: "nginx", group, relayed: false, ends }
+    }
+
+    /// Fetches the page behind stunnel, which tells in its log.
+    pub(crate) fn to_stunnel(
+        &self,
+        stunnel: &Server,
+        client: Client,
+        group: &'static str,
+    ) -> Connection {
+        let ends = stunnel.log().and_then(|before| {
+            let fetched = self.fetch(client, group, self.ports.stunnel)?;
+            if !fetched.page.contains(PAGE) {
+                return Err(Failure::new("another page came"));
+            }
+            let log = || in_stunnel_log(stunnel.log().ok()?.get(before.len()..)?);
+            Ok(Ends { client: fetched.group, server: wait_for(log) })
+        });
+        Connection { client: client.name(), server: "stunnel", group, relayed: false, ends }
+    }
+
+    /// Fetches nginx's page without TLS, by way of stunnel as a client and the relay.
+    pub(crate) fn without_tls(&self, group: &'static str) -> Result<Connection, Failure> {
+        let relay = Relay::start(self.ports.nginx)?;
+        let ports = Ports { nginx: relay.port, ..self.ports };
+        let stunnel = start_stunnel_client(self.stage, self.programs, &ports)?;
+        let mut curl = self.programs.stock(self.stage, "curl");
+        curl.args(CURL_ARGUMENTS).arg(format!("http://127.0.0.1:{}/", ports.tunnel));
+        let page = self.stage.run(&mut curl).and_then(|finished| finished.output_of("curl"));
+        let ends = match page {
+            Ok(page) => Ok(Ends { client: relay.group(), server: in_nginx_page(&page) }),
+            Err(failure) => Err(match self.stage.end_of(&stunnel)? {
+                Some(status) => Failure::new(format!("{failure}; stunnel ended ({status})")),
+                None => failure,
+            }),
+        };
+        Ok(Connection { client: "stunnel", server: "nginx", group, relayed: true, ends })
+    }
+
+    /// Fetches a page from a port, with one group to offer.
+    fn fetch(&self, client: Client, group: &str, port: u16) -> Result<Fetched, Failure> {
+        match client {
+            Client::Curl => self.curl(group, port),
+            Client::SClient => self.s_client(group, port),
+        }
+    }
+
+    fn curl(&self, group: &str, port: u16) -> Result<Fetched, Failure> {
+        const TRACE: &str = "curl.trace";
+        // So that nothing is left of the last.
+        self.stage.write(TRACE, "")?;
+        let mut command = self.programs.run(self.stage, Some(group), "curl");
+        command
+            .args(CURL_ARGUMENTS)
+            .args(["--cacert", AUTHORITY, "--trace", TRACE])
+            .arg(format!("https://localhost:{port}/"));
+        let page = self.stage.run(&mut command)?.output_of(Client::Curl.name())?;
+        Ok(Fetched { page, group: in_curl_trace(&self.stage.read(TRACE)?) })
+    }
+
+    fn s_client(&self, group: &str, port: u16) -> Result<Fetched, Failure> {
+        const REQUEST: &str = "request";
+        const MESSAGES: &str = "s_client.messages";
+        self.stage.write(MESSAGES, "")?;
+        self.stage.write(REQUEST, "GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
+        let request = File::open(self.stage.folder().join(REQUEST));
+        let mut command = self.programs.run(self.stage, Some(group), "openssl");
+        command
+            .args(["s_client", "-4", "-quiet", "-connect", &format!("localhost:{port}")])
+            .args(["-CAfile", AUTHORITY, "-verify_return_error", "-verify_hostname", "localhost"])
+            .args(["-msg", "-msgfile", MESSAGES])
+            .stdin(request.map_err(Failure::about(REQUEST))?);
+        let page = self.stage.run(&mut command)?.output_of(Client::SClient.name())?;
+        Ok(Fetched { page, group: in_s_client_messages(&self.stage.read(MESSAGES)?) })
+    }
+}
+
+impl Connection {
+    /// What stands above connections.
+    pub(crate) fn heading() -> String {
+        let line = row("client", "server", "group asked for", "client reports", "server reports");
+        format!("{line}\n{}", "-".repeat(line.len()))
+    }
+
+    /// What is wrong with it, if anything is.
+    pub(crate) fn wrong(&self) -> Option<String> {
+        let Self { client, server, group, .. } = self;
+        let what = match &self.ends {
+            Err(failure) => failure.to_string(),
+            Ok(ends) => {
+                let is_right = |end: &Option<String>| end.as_deref() == Some(group);
+                if is_right(&ends.client) && is_right(&ends.server) {
+                    return None;
+                }
+                let (client, server) = (said(&ends.client), said(&ends.server));
+                format!("the client reports {client}, the server {server}")
+            }
+        };
+        Some(format!("{client} to {server} with {group}: {what}"))
+    }
+}
+
+impl fmt::Display for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (client, server) = match &self.ends {
+            Ok(ends) => (said(&ends.client), said(&ends.server)),
+            Err(_) => ("failed", "failed"),
+        };
+        let mark = if self.relayed && self.ends.is_ok() { " *" } else { "" };
+        let line = row(self.client, self.server, self.group, &format!("{client}{mark}"), server);
+        f.write_str(&line)?;
+        if self.wrong().is_some() {
+            f.write_str("  WRONG")?;
+        }
+        Ok(())
+    }
+}
+
+fn said(end: &Option<String>) -> &str {
+    end.as_deref().unwrap_or("nothing")
+}
+
+fn row(client: &str, server: &str, group: &str, by_client: &str, by_server: &str) -> String {
+    let row = format!("{client:18}{server:10}{group:18}{by_client:20}{by_server}");
+    row.trim_end().into()
+}

@@ -1,0 +1,167 @@
+//! `fastkex-lab demo`: stock programs with the provider, and what they say about it.
+
+mod connections;
+pub(crate) mod heard;
+mod ports;
+mod relay;
+mod servers;
+mod speed;
+
+use std::thread;
+
+use clap::Args;
+use lanes::Backend;
+
+use output::{Failure, Outcome};
+use testbed::Stage;
+
+use connections::{Client, Connection, Visitor};
+use ports::Ports;
+use speed::{Measured, Rates};
+
+use crate::certificates::{self, AUTHORITY};
+use crate::programs::Programs;
+use crate::say;
+
+/// The groups that are shown.
+const SHOWN: [&str; 3] = ["sntrup761", "X25519SNTRUP761", "sntrup857"];
+/// The group in `lab/demo/stunnel-client.conf`.
+const TUNNELLED: &str = "X25519SNTRUP761";
+/// The groups that are timed.
+const TIMED: [&str; 4] = ["sntrup761", "X25519SNTRUP761", "X25519", "P-256"];
+
+/// Show stock stunnel, nginx, curl and openssl with post-quantum key exchange
+///
+/// Starts servers on loopback, in a temporary folder, fetches pages from them, and prints for each connection the group
+/// that both ends report; then times handshakes. Takes about ten seconds once everything is built. Exits with 0 if all
+/// connections used the group they should, with 1 if one did not, with 2 if it could not be run.
+#[derive(Args, Debug)]
+pub(crate) struct Demo {}
+
+impl Demo {
+    pub(crate) fn run(&self) -> Outcome {
+        let programs = Programs::build()?;
+        let stage = Stage::new()?;
+        let versions = programs.versions(&stage)?;
+        certificates::make(&stage, &programs)?;
+        let ports = Ports::free()?;
+        let nginx = servers::start_nginx(&stage, &programs, &ports)?;
+
+        say(format_args!(
+            "Post-quantum key exchange in programs that know nothing of it\n\n\
+             nginx {}, stunnel {}, curl {} and openssl {} are as installed;\n\
+             whatever speaks TLS is started by 'fastkex run'.\n",
+            versions.nginx, versions.stunnel, versions.curl, versions.openssl
+        ))?;
+        let connections = show_connections(&Visitor { stage: &stage, programs: &programs, ports })?;
+
+        let authority = stage.read(AUTHORITY)?;
+        let measured = speed::measure(&TIMED, ports.nginx, &authority, &programs.module)?;
+        if let Some(status) = stage.end_of(&nginx)? {
+            return Err(Failure::new(format!("nginx ended ({status})")));
+        }
+        show_rates(&measured)?;
+        conclude(&connections, &measured)
+    }
+}
+
+/// Makes the connections and prints each.
+fn show_connections(visitor: &Visitor) -> Result<Vec<Connection>, Failure> {
+    say(Connection::heading())?;
+    let mut connections = Vec::new();
+    let mut show = |connection: Connection| {
+        say(&connection)?;
+        connections.push(connection);
+        Ok(())
+    };
+    let stunnel = servers::start_stunnel(visitor.stage, visitor.programs, &visitor.ports)?;
+    for group in SHOWN {
+        for client in Client::ALL {
+            show(visitor.to_stunnel(&stunnel, client, group))?;
+        }
+    }
+    for group in SHOWN {
+        for client in Client::ALL {
+            show(visitor.to_nginx(client, group))?;
+        }
+    }
+    show(visitor.without_tls(TUNNELLED)?)?;
+    say("\n\
+         curl (--trace) and openssl (-msg) show the ServerHello they received; nginx has the variable\n\
+         $ssl_curve; stunnel as a server logs the size of the client's key share, which differs from\n\
+         group to group.\n\
+         * A client without TLS: curl http://... through stunnel as a client, which does not tell the\n\
+         group. A relay of ours between stunnel and nginx read it from the two hellos.\n")?;
+    Ok(connections)
+}
+
+/// Prints the table of handshakes per second, and what it means.
+fn show_rates(measured: &Measured) -> Result<(), Failure> {
+    say(format_args!(
+        "{:18}{:>14}{:>9}{:>9}   bytes of key shares, client + server",
+        "group", "handshakes/s", "lowest", "highest"
+    ))?;
+    say("-".repeat(89))?;
+    for rates in &measured.rates {
+        say(format_args!(
+            "{:18}{:14.0}{:9.0}{:9.0}   {:5} + {:4}",
+            rates.group.name,
+            rates.median(),
+            rates.lowest(),
+            rates.highest(),
+            rates.group.client_bytes,
+            rates.group.server_bytes,
+        ))?;
+    }
+    let cores = thread::available_parallelism().map_or_else(|_| "?".into(), |n| n.to_string());
+    say(format_args!(
+        "\n\
+         Full TLS 1.3 handshakes with the nginx above and an ECDSA P-256 certificate: no resumption, one\n\
+         connection at a time, from connect to close. Median, lowest and highest of {} rounds in which\n\
+         the groups took turns. Client and server share this machine's {cores} processors. The client is this\n\
+         program with the system's libssl ({}), whose own code does X25519\n\
+         and P-256.",
+        speed::ROUNDS,
+        measured.libssl,
+    ))?;
+    explain(&measured.rates).map_or(Ok(()), say)
+}
+
+/// Explains the difference between sntrup761 and X25519.
+fn explain(rates: &[Rates]) -> Option<String> {
+    let of = |name: &str| rates.iter().find(|rates| rates.group.name == name);
+    let (ours, theirs) = (of("sntrup761")?, of("X25519")?);
+    if ours.median() >= theirs.median() {
+        return Some("sntrup761 is not slower than X25519 here.".into());
+    }
+    let code = match Backend::best() {
+        Backend::Portable(_) => "portable code that is not written for vector instructions",
+        other => other.name(),
+    };
+    Some(format!(
+        "sntrup761 is slower than X25519 here. The client needs a new key pair for every handshake; the module\n\
+         makes them in batches, in {code}: timed alone,\n\
+         a key pair takes {:.3} ms on average; a whole handshake takes {:.2} ms.",
+        ours.key_pair()?.as_secs_f64() * 1e3,
+        1e3 / ours.median(),
+    ))
+}
+
+/// The last lines: whether all is well.
+fn conclude(connections: &[Connection], measured: &Measured) -> Outcome {
+    let mut wrong: Vec<_> = connections.iter().filter_map(Connection::wrong).collect();
+    wrong.extend(measured.rates.iter().filter_map(Rates::wrong));
+    if wrong.is_empty() {
+        let handshakes: usize = measured.rates.iter().map(|rates| rates.handshakes).sum();
+        say(format_args!(
+            "\nAll {} connections and all {handshakes} timed handshakes used the group they should.",
+            connections.len()
+        ))?;
+        return Ok(true);
+    }
+    say("")?;
+    for line in &wrong {
+        say(format_args!("WRONG: {line}"))?;
+    }
+    Ok(false)
+}

@@ -1,0 +1,146 @@
+//! Handshakes per second with several groups, against the same server.
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use openssl_runtime::{Error, Key, LibraryContext};
+
+use output::Failure;
+
+use crate::client::{self, Client};
+use crate::groups::{self, Group};
+
+/// How often every group has its turn.
+pub(crate) const ROUNDS: usize = 15;
+/// How long a turn takes.
+const TURN: Duration = Duration::from_millis(100);
+/// Key pairs timed in each round.
+const KEY_PAIRS: u32 = 10;
+
+/// What was measured.
+pub(crate) struct Measured {
+    /// The libssl that the client used.
+    pub(crate) libssl: String,
+    pub(crate) rates: Vec<Rates>,
+}
+
+/// One group's handshakes.
+pub(crate) struct Rates {
+    pub(crate) group: Group,
+    /// Handshakes per second in each round, lowest first.
+    sorted: Vec<f64>,
+    pub(crate) handshakes: usize,
+    /// How many failed, which to use another group is too, and why the first of them did.
+    failures: usize,
+    first_failure: Option<Failure>,
+    /// Times for one key pair in each round, shortest first; none for OpenSSL's groups.
+    key_pairs: Vec<Duration>,
+}
+
+impl Rates {
+    fn new(group: Group) -> Self {
+        Self {
+            group,
+            sorted: Vec::new(),
+            handshakes: 0,
+            failures: 0,
+            first_failure: None,
+            key_pairs: Vec::new(),
+        }
+    }
+
+    /// Handshakes per second.
+    pub(crate) fn median(&self) -> f64 {
+        self.sorted.get(self.sorted.len() / 2).copied().unwrap_or_default()
+    }
+
+    /// Handshakes per second in the slowest round.
+    pub(crate) fn lowest(&self) -> f64 {
+        self.sorted.first().copied().unwrap_or_default()
+    }
+
+    /// Handshakes per second in the fastest round.
+    pub(crate) fn highest(&self) -> f64 {
+        self.sorted.last().copied().unwrap_or_default()
+    }
+
+    /// What is wrong, if any failed.
+    pub(crate) fn wrong(&self) -> Option<String> {
+        let (first, name) = (self.first_failure.as_ref()?, self.group.name);
+        let failures = self.failures;
+        Some(format!("{failures} timed handshakes with {name} failed, the first because: {first}"))
+    }
+
+    /// The time for one key pair.
+    pub(crate) fn key_pair(&self) -> Option<Duration> {
+        self.key_pairs.get(self.key_pairs.len() / 2).copied()
+    }
+}
+
+/// Full TLS 1.3 handshakes over loopback, one after another, with each of the groups called `names` in turns.
+pub(crate) fn measure(
+    names: &[&str],
+    port: u16,
+    authority: &str,
+    module: &Path,
+) -> Result<Measured, Failure> {
+    let context = client::context(module)?;
+    let mut rates = Vec::new();
+    let mut clients = Vec::new();
+    for name in names {
+        let client = Client::new(&context, name, authority)?;
+        rates.push(Rates::new(client.group));
+        clients.push(client);
+    }
+    let mut order: Vec<_> = (0..names.len()).collect();
+    // The first round warms up.
+    for round in 0..=ROUNDS {
+        for &i in &order {
+            let rates = &mut rates[i];
+            let (start, mut done) = (Instant::now(), 0_u32);
+            while start.elapsed() < TURN {
+                match handshake(&clients[i], port) {
+                    Ok(()) => done += 1,
+                    Err(failure) => {
+                        rates.failures += 1;
+                        rates.first_failure.get_or_insert(failure);
+                        break;
+                    }
+                }
+            }
+            if round > 0 {
+                rates.handshakes += done as usize;
+                rates.sorted.push(f64::from(done) / start.elapsed().as_secs_f64());
+                if groups::ours().any(|group| group == rates.group) {
+                    let time = time_key_pair(&context, rates.group);
+                    rates.key_pairs.push(time.map_err(Failure::about(rates.group.name))?);
+                }
+            }
+        }
+        order.rotate_left(1);
+    }
+    for rates in &mut rates {
+        rates.sorted.sort_by(f64::total_cmp);
+        rates.key_pairs.sort();
+    }
+    Ok(Measured { libssl: context.libraries().version_text(), rates })
+}
+
+/// Connects, shakes hands, and waits until the server has closed.
+fn handshake(client: &Client, port: u16) -> Result<(), Failure> {
+    let mut stream = client.connect(port)?;
+    stream.close().map_err(Failure::about("closing"))?;
+    // nginx closes without a word in TLS, when it has checked this side's Finished.
+    io::copy(&mut stream.into_inner(), &mut io::sink()).map_err(Failure::about("closing"))?;
+    Ok(())
+}
+
+/// The time for one key pair, made as libssl has it made.
+fn time_key_pair(context: &LibraryContext, group: Group) -> Result<Duration, Error> {
+    let start = Instant::now();
+    for _ in 0..KEY_PAIRS {
+        Key::generate(context, group.name, None)?;
+    }
+    Ok(start.elapsed() / KEY_PAIRS)
+}

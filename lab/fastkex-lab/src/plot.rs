@@ -1,0 +1,111 @@
+//! `fastkex-lab plot`: figures of what timers and measurements have left.
+
+mod batches;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use figures::Recorded;
+use output::{Failure, Outcome};
+
+/// Draw what --json of 'fastkex time', 'scene' or 'plot batches' wrote
+///
+/// Draws whatever the files hold: cumulative distributions of connections per second and of the time of a connection, latency by number of
+/// requests, peaks, batch sizes. Beside the figures, NAME.json and NAME*.csv hold what they were made of. A file called 'batches' is
+/// './batches'.
+#[derive(Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Plot {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Files that --json wrote
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// What the names of all files that are written begin with
+    #[arg(long, value_name = "NAME", default_value = "fastkex-plot")]
+    output: PathBuf,
+    /// Kinds of figures, apart by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "svg,png")]
+    format: Vec<Format>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Batches(batches::Measure),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Svg,
+    Png,
+}
+
+impl Plot {
+    pub(crate) fn run(&self) -> Outcome {
+        if let Some(Command::Batches(measure)) = &self.command {
+            return measure.run();
+        }
+        check_base(&self.output)?;
+        let recorded = Recorded::read(&self.files)?;
+        let figures = recorded.figures()?;
+        let mut written = recorded.write_raw(&self.output, &self.files)?;
+        for figure in &figures {
+            let path = |ending: &str| {
+                let mut path = self.output.clone().into_os_string();
+                path.push(format!("-{}.{ending}", figure.name));
+                PathBuf::from(path)
+            };
+            if self.format.contains(&Format::Svg) {
+                write(&path("svg"), figure.svg.as_bytes())?;
+                written.push(path("svg"));
+            }
+            if self.format.contains(&Format::Png) {
+                let png = figures::png(&figure.svg).map_err(Failure::about("cannot draw"))?;
+                write(&path("png"), &png)?;
+                written.push(path("png"));
+            }
+        }
+        for path in written {
+            output::line(path.display())?;
+        }
+        if figures.is_empty() {
+            output::line("No figure: no connection succeeded.")?;
+        }
+        Ok(!figures.is_empty())
+    }
+}
+
+/// Finds out before anything is measured what would keep a file from being written after it.
+fn check_writable(path: &Path) -> Result<(), Failure> {
+    if path.is_dir() {
+        let problem = "is a folder: expected the name of a file";
+        return Err(Failure::new(format!("{}: {problem}", path.display())));
+    }
+    check_folder(path)
+}
+
+/// The same for the beginning of names.
+pub(crate) fn check_base(path: &Path) -> Result<(), Failure> {
+    if path.file_name().is_none() || path.as_os_str().to_string_lossy().ends_with('/') {
+        let problem = "expected what the names of files begin with, such as figures/run";
+        return Err(Failure::new(format!("{}: {problem}", path.display())));
+    }
+    check_folder(path)
+}
+
+fn check_folder(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(Failure::new(format!("{}: its folder does not exist", path.display())));
+    }
+    Ok(())
+}
+
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes).map_err(Failure::about(path.display()))
+}

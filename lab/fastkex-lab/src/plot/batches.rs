@@ -1,0 +1,212 @@
+//! `fastkex-lab plot batches`: what batches of keys cost, by their size, as a table and as a figure (OpenSSLNTRU, table 3 and figure 2).
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use figures::{Batches, Point, Recorded};
+use indicatif::ProgressBar;
+use measure::{Align, Options, Table};
+use sntrup::{Backend, Error, KeyPair, ParameterSet};
+
+use super::{check_writable, write};
+use crate::heap;
+use fastkex::json;
+use fastkex::measuring::{
+    self, backends, core_cycles, measure_fallible, progress_bar, random, warn_of_noise,
+};
+use fastkex::sets::{self, ForSet, for_set};
+use output::{Failure, Outcome};
+
+/// Measure key generation by the size of the batch, and draw it
+///
+/// Prints a table and writes a figure of three panels: the latency of a batch, the cost of a key in it, and the memory it takes.
+#[derive(Args, Debug)]
+pub(crate) struct Measure {
+    /// The figure, an SVG file
+    #[arg(long, value_name = "FILE", default_value = "fastkex-plot.svg")]
+    output: PathBuf,
+    /// Write what was measured to this file, too
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Draw what an earlier --json wrote, and measure nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "algorithm", "backend", "batches", "seconds"])]
+    from: Option<PathBuf>,
+    /// Parameter sets, apart by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sets::parser(), default_value = "all")]
+    algorithm: Vec<String>,
+    /// Instruction sets, apart by commas: portable, avx2, avx512 [default: the best that this machine has]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
+    backend: Vec<Backend>,
+    /// Sizes of batches: the powers of two from one to another
+    #[arg(long, value_name = "FROM..TO", value_parser = Sizes::parse, default_value = "1..1024")]
+    batches: Sizes,
+    /// Seconds for the time of each batch size
+    #[arg(long, value_name = "SECONDS", value_parser = measuring::seconds, default_value = "0.2")]
+    seconds: Duration,
+}
+
+/// Powers of two.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    from: usize,
+    to: usize,
+}
+
+impl Sizes {
+    fn parse(text: &str) -> Result<Self, String> {
+        let size = |text: &str| text.parse::<usize>().ok().filter(|size| size.is_power_of_two());
+        let ends = text.split_once("..").and_then(|(from, to)| Some((size(from)?, size(to)?)));
+        match ends {
+            Some((from, to)) if from <= to && to <= measuring::MAX_BATCH => Ok(Sizes { from, to }),
+            _ => Err(format!(
+                "expected two powers of two, such as 1..1024, up to {}",
+                measuring::MAX_BATCH
+            )),
+        }
+    }
+
+    fn all(self) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(self.from), |size| Some(2 * size))
+            .take_while(move |&size| size <= self.to)
+    }
+}
+
+const MEMORY_METHOD: &str = "heap is the most that a counting allocator saw allocated at once; stack is what was touched of a fresh \
+     thread's stack, in pages, by the kernel's page map; both of one batch, the keys included";
+
+impl Measure {
+    pub(crate) fn run(&self) -> Outcome {
+        for path in [Some(&self.output), self.json.as_ref()].into_iter().flatten() {
+            check_writable(path)?;
+        }
+        let report = match &self.from {
+            Some(path) => read(path)?,
+            None => self.measure()?,
+        };
+        let figure = report.figure().map_err(Failure::about("cannot draw"))?;
+        if let Some(path) = &self.json {
+            write(path, (json::text(&report)? + "\n").as_bytes())?;
+        }
+        write(&self.output, figure.svg.as_bytes())?;
+        print_table(&report)?;
+        output::line(format_args!("Figure: {}", self.output.display()))?;
+        Ok(true)
+    }
+
+    fn measure(&self) -> Result<Batches, Failure> {
+        let algorithms = sets::selected(&self.algorithm);
+        let backends =
+            if self.backend.is_empty() { vec![Backend::best()] } else { backends(&self.backend) };
+        let steps = algorithms.len() * backends.len() * self.batches.all().count();
+        let progress = progress_bar(steps, self.seconds);
+        let options = Options { time: self.seconds, ..Options::default() };
+        let mut points = Vec::with_capacity(steps);
+        for name in algorithms {
+            for &backend in &backends {
+                for batch in self.batches.all() {
+                    let progress = &progress;
+                    let point = for_set(name, OfSet { options, backend, batch, progress });
+                    points.push(
+                        point
+                            .ok_or_else(|| Failure::new(format!("unknown parameter set {name}")))?
+                            .map_err(Failure::about(name))?,
+                    );
+                }
+            }
+        }
+        progress.finish_and_clear();
+        let (method, memory_method) = (measure::METHOD.into(), MEMORY_METHOD.into());
+        Ok(Batches { machine: measure::machine(), method, memory_method, points })
+    }
+}
+
+struct OfSet<'a> {
+    options: Options,
+    backend: Backend,
+    batch: usize,
+    progress: &'a ProgressBar,
+}
+
+impl ForSet for OfSet<'_> {
+    type Output = Result<Point, Error>;
+
+    fn run<P: ParameterSet>(self) -> Result<Point, Error> {
+        let OfSet { options, backend, batch, progress } = self;
+        progress.set_message(format!("{} {} {batch}", P::NAME, backend.name()));
+        let generate = || KeyPair::<P>::generate_batch(backend, batch, &mut random());
+        let per_key = measure_fallible(&options, batch, generate)?;
+        // The heap is counted where the stack is measured; where that is not possible, here.
+        let in_thread = measure::stack_high_water(|| heap::high_water(generate));
+        let ((keys, heap_bytes), stack_bytes) = match in_thread {
+            Ok((result, stack_bytes)) => (result, Some(stack_bytes)),
+            Err(_) => (heap::high_water(generate), None),
+        };
+        keys?;
+        progress.inc(1);
+        Ok(Point {
+            algorithm: P::NAME.into(),
+            backend: backend.name().into(),
+            batch,
+            per_key,
+            keys_bytes: batch * (P::PUBLIC_KEY_BYTES + P::SECRET_KEY_BYTES),
+            heap_bytes,
+            stack_bytes,
+        })
+    }
+}
+
+/// Measurements of batches alone: what else can be drawn has no table here.
+fn read(path: &Path) -> Result<Batches, Failure> {
+    let recorded = Recorded::read(&[path.to_owned()])?;
+    match <[_; 1]>::try_from(recorded.batches) {
+        Ok([(_, batches)]) if recorded.runs.is_empty() => Ok(batches),
+        _ => Err(Failure::new(format!(
+            "{}: not what 'fastkex-lab plot batches --json' writes: try 'fastkex-lab plot {0}'",
+            path.display()
+        ))),
+    }
+}
+
+fn print_table(report: &Batches) -> Result<(), Failure> {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[
+        ("algorithm", Left),
+        ("backend", Left),
+        ("batch", Right),
+        ("cycles per key", Right),
+        ("time per key", Right),
+        ("latency, cycles", Right),
+        ("latency", Right),
+        ("keys", Right),
+        ("heap", Right),
+        ("stack", Right),
+        ("spread", Right),
+    ]);
+    let bytes = |number: usize| measure::bytes(number as f64);
+    for point in &report.points {
+        let Point { algorithm, backend, batch, per_key, keys_bytes, heap_bytes, stack_bytes } =
+            point;
+        table.row([
+            algorithm.clone(),
+            backend.clone(),
+            batch.to_string(),
+            core_cycles(per_key.core_cycles),
+            measure::duration(per_key.nanoseconds),
+            core_cycles(point.latency_core_cycles()),
+            measure::duration(point.latency_nanoseconds()),
+            bytes(*keys_bytes),
+            bytes(*heap_bytes),
+            stack_bytes.map_or_else(|| "-".to_owned(), bytes),
+            measure::percent(per_key.spread),
+        ]);
+    }
+    output::line(format_args!("{table}\n"))?;
+    output::line(
+        "Latency is the time of a whole batch: until the first of its keys can be served.",
+    )?;
+    output::line(measuring::footer(&report.method, &report.machine))?;
+    output::line(format_args!("Memory: {}.", report.memory_method))?;
+    let noisy = report.points.iter().filter(|point| point.per_key.is_noisy()).count();
+    warn_of_noise(noisy, report.points.len())
+}

@@ -1,0 +1,136 @@
+//! The memory of processes over time.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use output::Failure;
+use testbed::{Server, children, resident_bytes, wait_for};
+
+/// How often memory is looked at.
+pub(crate) const SAMPLES: u64 = 40;
+/// Of them, those in which memory may still grow.
+const WARM_UP: usize = 10;
+/// How much more it may be at the end than it ever was in the warm-up: a part and a constant, for what allocators and caches
+/// do. A leak of a kilobyte each thousand handshakes is found in a run of the default length.
+const GROWTH: f64 = 0.03;
+const GROWTH_BYTES: u64 = 2 << 20;
+const MEBIBYTE: f64 = (1 << 20) as f64;
+
+/// Processes, and their memory so far.
+pub(crate) struct Memory {
+    processes: Vec<u32>,
+    samples: Vec<Sample>,
+}
+
+/// The memory of all at one time.
+#[derive(Clone, Serialize)]
+pub(crate) struct Sample {
+    handshakes: u64,
+    seconds: f64,
+    /// `null` for a process that has ended.
+    resident_bytes: Vec<Option<u64>>,
+}
+
+impl Memory {
+    /// Of a server's workers, and of this process last.
+    pub(crate) fn of_workers(server: &Server, workers: u64) -> Result<Self, Failure> {
+        let all = || Some(children(server.id())).filter(|found| found.len() as u64 == workers);
+        let found = wait_for(all);
+        let mut processes = found.ok_or_else(|| Failure::new("the workers do not appear"))?;
+        processes.push(std::process::id());
+        Ok(Self { processes, samples: Vec::new() })
+    }
+
+    pub(crate) fn sample(&mut self, handshakes: u64, seconds: f64) -> Sample {
+        let resident_bytes = self.processes.iter().map(|process| resident_bytes(*process));
+        let sample = Sample { handshakes, seconds, resident_bytes: resident_bytes.collect() };
+        self.samples.push(sample.clone());
+        sample
+    }
+
+    pub(crate) fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        let workers = self.processes.len() - 1;
+        let worker = |process| format!("worker {process}");
+        let names = self.processes[..workers].iter().map(worker);
+        names.chain(["this client".into()]).collect()
+    }
+
+    /// What stands above samples.
+    pub(crate) fn heading(&self) -> String {
+        let mut line = format!("{:>12}{:>10}", "handshakes", "seconds");
+        self.names().iter().for_each(|name| line += &format!("{name:>18}"));
+        format!("{line}\n{}", "-".repeat(line.len()))
+    }
+
+    /// What is wrong with it.
+    pub(crate) fn wrong(&self) -> Vec<String> {
+        let judge = |(index, name): (usize, &String)| {
+            let series: Vec<_> =
+                self.samples.iter().map(|sample| sample.resident_bytes[index]).collect();
+            wrong_with(&series).map(|what| format!("{name}: {what}"))
+        };
+        self.names().iter().enumerate().filter_map(judge).collect()
+    }
+}
+
+/// What is wrong with the memory of a process.
+fn wrong_with(series: &[Option<u64>]) -> Option<String> {
+    let Some(bytes) = series.iter().copied().collect::<Option<Vec<u64>>>() else {
+        return Some("it has ended".into());
+    };
+    let warm = bytes.iter().take(WARM_UP).max()?;
+    let last = bytes.last()?;
+    let most = (*warm as f64 * (1.0 + GROWTH)) as u64 + GROWTH_BYTES;
+    (*last > most).then(|| {
+        let (warm, last) = (*warm as f64 / MEBIBYTE, *last as f64 / MEBIBYTE);
+        format!("memory grew from {warm:.1} MiB, once warm, to {last:.1} MiB")
+    })
+}
+
+impl fmt::Display for Sample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:12}{:10.1}", self.handshakes, self.seconds)?;
+        for bytes in &self.resident_bytes {
+            match bytes {
+                Some(bytes) => write!(f, "{:18.1}", *bytes as f64 / MEBIBYTE)?,
+                None => write!(f, "{:>18}", "ended")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 20 MiB in the warm-up, then so many bytes more from sample to sample.
+    fn series(step: u64) -> Vec<Option<u64>> {
+        let grown = |index: u64| (20 << 20) + step * index.saturating_sub(WARM_UP as u64);
+        (0..SAMPLES).map(|index| Some(grown(index))).collect()
+    }
+
+    #[test]
+    fn growth_is_found_and_a_little_is_borne_with() {
+        assert_eq!(wrong_with(&series(0)), None);
+        assert_eq!(wrong_with(&series(50_000)), None);
+        let expected = "memory grew from 20.0 MiB, once warm, to 22.8 MiB";
+        assert_eq!(wrong_with(&series(100_000)).as_deref(), Some(expected));
+        // As much as this at the start is the warm-up's.
+        let mut early = series(0);
+        early[0] = Some(10 << 20);
+        assert_eq!(wrong_with(&early), None);
+    }
+
+    #[test]
+    fn a_process_that_ended_is_wrong() {
+        let mut series = series(0);
+        series[30] = None;
+        assert_eq!(wrong_with(&series).as_deref(), Some("it has ended"));
+    }
+}

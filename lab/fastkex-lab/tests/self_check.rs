@@ -1,0 +1,57 @@
+//! `fastkex-lab self-check`: the timer's own part of a connection.
+
+mod common;
+
+use std::io::Read;
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::Output;
+use std::thread;
+
+use common::{Tool, stderr, stdout};
+use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, TlsStream};
+
+/// A line with the parts of a connection, which add up, and an exit status that fits.
+fn assert_parts(output: &Output) {
+    let text = stdout(output);
+    assert_eq!(text.lines().count(), 1, "{text}{}", stderr(output));
+    let numbers: Vec<f64> = text
+        .split([' ', ',', ':', '('])
+        .filter(|word| word.contains('.'))
+        .map(|word| word.parse().unwrap())
+        .collect();
+    let [all, libssl, kernel, own, percent] = numbers[..] else { panic!("{text}") };
+    assert!((all - libssl - kernel - own).abs() < 0.3, "{text}");
+    assert!(libssl > 0.0 && kernel > 0.0 && own > 0.0, "{text}");
+    assert!((100.0 * own / all - percent).abs() < 0.1, "{text}");
+    assert_eq!(output.status.code(), Some(i32::from(percent >= 3.0)));
+}
+
+#[test]
+fn the_timers_own_part_is_measured() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let context = LibraryContext::new(&Libraries::system().unwrap()).unwrap();
+    context.load_provider("default").unwrap().keep();
+    let certificate = Certificate::self_signed(&context, KeyType::Ed25519, &["localhost"]).unwrap();
+    let settings = SslContext::server(&context, &certificate).unwrap().build();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let server = format!("localhost:{}", listener.local_addr().unwrap().port());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            stream.set_nodelay(true).unwrap();
+            if let Ok(mut stream) = TlsStream::new(&settings, stream, None) {
+                let _ = stream.read(&mut [0]);
+            }
+        }
+    });
+    let arguments = ["self-check", &server, "--insecure", "--groups", "X25519"];
+    assert_parts(&tool.output(&[&arguments[..], &["--connections", "50"]].concat()));
+}
+
+#[test]
+fn without_a_server_there_is_a_minimal_one() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let output = tool.output(&["self-check", "--connections", "20", "--warm-up", "2"]);
+    let text = stdout(&output);
+    assert!(text.contains(" \u{b5}s a connection, of which libssl"), "{text}{}", stderr(&output));
+    assert_eq!(text.lines().count(), 1, "{text}");
+}

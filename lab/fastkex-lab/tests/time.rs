@@ -1,0 +1,45 @@
+//! `fastkex-lab time`: as `fastkex time`, through a slow link.
+
+mod common;
+
+use std::net::{Ipv4Addr, TcpListener};
+
+use common::{Tool, assert_misused, stderr, stdout};
+use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, TlsStream};
+use timer::results::Run;
+
+#[test]
+fn connections_take_round_trips_of_the_link() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let context = LibraryContext::new(&Libraries::system().unwrap()).unwrap();
+    context.load_provider("default").unwrap().keep();
+    let certificate = Certificate::self_signed(&context, KeyType::Ed25519, &["localhost"]).unwrap();
+    let settings = SslContext::server(&context, &certificate).unwrap().build();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let server = format!("localhost:{}", listener.local_addr().unwrap().port());
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            stream.set_nodelay(true).unwrap();
+            if let Ok(mut stream) = TlsStream::new(&settings, stream, None) {
+                let _ = std::io::Read::read(&mut stream, &mut [0]);
+            }
+        }
+    });
+    let file = tool.path("run.json").display().to_string();
+    let arguments = ["time", "tls", &server, "--insecure", "--groups", "X25519"];
+    let sizes = ["--samples", "1", "--connections", "2", "--warm-up", "0"];
+    let link = ["--latency", "30ms", "--json", &file];
+    let output = tool.output(&[&arguments[..], &sizes, &link].concat());
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    let run: Run = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    // TCP, TLS, and the end of the connection.
+    let least = run.series[0].microseconds()[0];
+    assert!((2.0 * 30e3..30.0 * 30e3).contains(&least), "{least}");
+}
+
+#[test]
+fn a_link_that_is_none_is_refused() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let arguments = ["time", "tls", "localhost:1", "--latency", "20"];
+    assert_misused(&tool.output(&arguments), "20ms");
+}

@@ -1,0 +1,153 @@
+//! Stock programs in a folder of their own, and stock servers on loopback: set up as they are installed, asked for their processor time,
+//! and torn down.
+//!
+//! A [`Stage`] is the folder with its processes. A [`Set`] holds what they share: a folder, certificates, the module, a processor to run on. Each function starts one kind of server
+//! with an own port for each [`Offer`], and says where it is [`Listening`] once it answers there. All of it goes with the set.
+//!
+//! ```no_run
+//! use openssl_runtime::{KeyType, Libraries};
+//! use testbed::{Offer, Set, Started};
+//!
+//! # fn main() -> Result<(), output::Failure> {
+//! let libraries = Libraries::system().map_err(output::Failure::new)?;
+//! let set = Set::new(&libraries, "fastkex.so".as_ref(), "fastkex".as_ref())?.on(testbed::processor::last());
+//! let offers = [Offer::new("X25519"), Offer::new("X25519").with_fastkex(), Offer::new("sntrup761")];
+//! match testbed::nginx(&set, KeyType::Rsa2048, &offers)? {
+//!     Started::Listening(servers) => {
+//!         let before = servers[0].seconds();
+//!         // Connect to 127.0.0.1:{servers[0].port} and trust set.certificate(KeyType::Rsa2048)?.certificate.
+//!         # let _ = before;
+//!     }
+//!     Started::Absent(why) => eprintln!("left out: {why}"),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod configuration;
+mod haproxy;
+pub mod minimal;
+mod nginx;
+mod proc;
+pub mod processor;
+mod set;
+mod stage;
+mod stunnel;
+mod unbound;
+mod version;
+
+use std::net::{Ipv4Addr, Ipv6Addr, TcpStream};
+
+pub use haproxy::before as haproxy_before;
+pub use nginx::start as nginx;
+pub use proc::{children, resident_bytes};
+pub use set::{CertificateFiles, Set};
+pub use stage::{
+    Finished, Server, Signal, Stage, free_port_list, free_ports, interrupts, wait_for,
+};
+pub use stunnel::{OwnStunnel, start as stunnel, start_own as own_stunnel};
+pub use unbound::{program as unbound_program, start as unbound};
+
+/// The name that every certificate is for, besides 127.0.0.1.
+pub const SERVER_NAME: &str = "localhost";
+/// The name whose addresses unbound knows, and no other.
+pub const DNS_NAME: &str = "example.test";
+/// Its A record: an address of RFC 5737, for documentation.
+pub const DNS_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+/// Its AAAA record: an address of RFC 3849.
+pub const DNS_ADDRESS_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+
+/// What one port accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Groups, as in OpenSSL's lists.
+    pub groups: String,
+    /// Whether X25519 and Ed25519 are computed by fastkex, whatever the machine; else by OpenSSL.
+    pub uses_fastkex: bool,
+}
+
+/// A server, or what stands between it and the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// With its version: `nginx 1.22.1`.
+    pub name: String,
+    /// The processes that were started; their children, such as workers, are looked up when they are asked for.
+    pub processes: Vec<u32>,
+}
+
+/// A port that answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listening {
+    /// What is accepted there.
+    pub offer: Offer,
+    /// On 127.0.0.1.
+    pub port: u16,
+    /// What speaks TLS. Several ports may share its processes.
+    pub tls: Program,
+    /// The version of its OpenSSL: `3.0.22`.
+    pub openssl: String,
+    /// What stands before it and behind it, from the client on.
+    pub others: Vec<Program>,
+}
+
+/// What came of starting a server.
+#[derive(Clone, Debug)]
+pub enum Started {
+    /// A port for each offer, in their order.
+    Listening(Vec<Listening>),
+    /// The program is not installed: a line that says which package has it.
+    Absent(String),
+}
+
+impl Offer {
+    /// These groups, with X25519 and Ed25519 by OpenSSL.
+    pub fn new(groups: impl Into<String>) -> Self {
+        Self { groups: groups.into(), uses_fastkex: false }
+    }
+
+    /// The same with X25519 and Ed25519 by fastkex.
+    pub fn with_fastkex(self) -> Self {
+        Self { uses_fastkex: true, ..self }
+    }
+}
+
+impl Program {
+    /// Seconds of processor time of all its processes so far; `None` if one that was started has ended.
+    pub fn seconds(&self) -> Option<f64> {
+        let mut seconds = 0.0;
+        for &process in &self.processes {
+            seconds += processor::seconds_of(process)?;
+            // One that ends meanwhile no longer counts, as one that ended before.
+            seconds += children(process).into_iter().filter_map(processor::seconds_of).sum::<f64>();
+        }
+        Some(seconds)
+    }
+}
+
+impl Program {
+    /// Its processes now, children included.
+    pub fn all_processes(&self) -> Vec<u32> {
+        let each = |&process: &u32| [process].into_iter().chain(children(process));
+        self.processes.iter().flat_map(each).collect()
+    }
+}
+
+impl Listening {
+    /// Seconds of processor time of what speaks TLS so far, as [`Program::seconds`]; for all ports that share its processes.
+    pub fn seconds(&self) -> Option<f64> {
+        self.tls.seconds()
+    }
+
+    /// All programs with their versions, the one that speaks TLS first.
+    pub fn programs(&self) -> Vec<String> {
+        [&self.tls].into_iter().chain(&self.others).map(|program| program.name.clone()).collect()
+    }
+}
+
+/// Whether something accepts connections on a port.
+fn answers(port: u16) -> bool {
+    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
+}

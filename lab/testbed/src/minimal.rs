@@ -1,0 +1,222 @@
+//! A server of our own that shakes hands and does no more: the least that a handshake can cost a server.
+
+use std::fs;
+use std::io::Read;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, TlsStream};
+use serde::{Deserialize, Serialize};
+
+use output::{Failure, Outcome};
+
+use crate::configuration::{check_groups, keys, load, preference};
+use crate::{Listening, Offer, Program, Set, Started};
+
+/// The subcommand, with a file as its argument, for which the tool calls [`serve`].
+pub const ROLE: &str = "minimal-server";
+const NAME: &str = "minimal server";
+/// A client that says nothing for so long is given up: it would keep others waiting.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Serialize, Deserialize)]
+struct Plan {
+    /// The folder of OpenSSL's libraries; `None` for the system's.
+    openssl: Option<PathBuf>,
+    /// `fastkex.so`.
+    module: PathBuf,
+    further: Vec<PathBuf>,
+    certificate: PathBuf,
+    key: PathBuf,
+    listeners: Vec<Listener>,
+    /// Whether groups that OpenSSL does not know are left out, else they are an error.
+    leaves_out: bool,
+}
+
+/// A port to be opened.
+#[derive(Serialize, Deserialize)]
+enum Listener {
+    Tls { groups: String, uses_fastkex: bool },
+    Plain,
+}
+
+/// What is said, in a line, when the ports are open.
+#[derive(Deserialize, Serialize)]
+struct Ready {
+    openssl: String,
+    /// `None` where groups are left out.
+    ports: Vec<Option<u16>>,
+}
+
+/// Starts the minimal server: one process, and a thread for each offer, which serves one connection after the other. `openssl` is a folder
+/// with libcrypto and libssl; `None` stands for the system's.
+///
+/// # Errors
+/// A group is unknown to that OpenSSL, or the server does not start.
+pub fn start(
+    set: &Set,
+    kind: KeyType,
+    offers: &[Offer],
+    openssl: Option<&Path>,
+) -> Result<Started, Failure> {
+    start_with(set, kind, offers, openssl, false)
+}
+
+/// As [`start`], without those offers whose groups that OpenSSL does not know.
+///
+/// # Errors
+/// The server does not start.
+pub fn start_known(
+    set: &Set,
+    kind: KeyType,
+    offers: &[Offer],
+    openssl: Option<&Path>,
+) -> Result<Started, Failure> {
+    start_with(set, kind, offers, openssl, true)
+}
+
+fn start_with(
+    set: &Set,
+    kind: KeyType,
+    offers: &[Offer],
+    openssl: Option<&Path>,
+    leaves_out: bool,
+) -> Result<Started, Failure> {
+    let tls = |offer: &Offer| Listener::Tls {
+        groups: offer.groups.clone(),
+        uses_fastkex: offer.uses_fastkex,
+    };
+    let listeners = offers.iter().map(tls).collect();
+    let (program, ready) = run(set, kind, listeners, openssl, leaves_out)?;
+    let known = offers.iter().zip(ready.ports).filter_map(|(offer, port)| Some((offer, port?)));
+    let listening = known.map(|(offer, port)| Listening {
+        offer: offer.clone(),
+        port,
+        tls: program.clone(),
+        openssl: ready.openssl.clone(),
+        others: Vec::new(),
+    });
+    Ok(Started::Listening(listening.collect()))
+}
+
+/// Starts one that accepts connections without TLS.
+pub(crate) fn plain(set: &Set) -> Result<(Program, u16), Failure> {
+    let (program, ready) = run(set, KeyType::EcP256, vec![Listener::Plain], None, false)?;
+    let port = ready.ports.first().copied().flatten();
+    Ok((program, port.ok_or_else(|| Failure::new("the minimal server has no port"))?))
+}
+
+fn run(
+    set: &Set,
+    kind: KeyType,
+    listeners: Vec<Listener>,
+    openssl: Option<&Path>,
+    leaves_out: bool,
+) -> Result<(Program, Ready), Failure> {
+    let absolute = |path: &Path| path.canonicalize().map_err(Failure::about(path.display()));
+    let files = set.certificate(kind)?;
+    let plan = Plan {
+        openssl: openssl.map(absolute).transpose()?,
+        module: set.module.clone(),
+        further: set.further.clone(),
+        certificate: files.certificate,
+        key: files.key,
+        listeners,
+        leaves_out,
+    };
+    let name = set.name("minimal");
+    let file = format!("{name}.json");
+    set.stage.write(&file, &serde_json::to_string(&plan).map_err(Failure::new)?)?;
+    let mut command = Command::new(&set.tool);
+    set.stage.prepare(&mut command);
+    let ready = |log: &str| -> Option<Ready> { serde_json::from_str(log.lines().last()?).ok() };
+    let server = set.start(&name, command.args([ROLE, &file]), |log| ready(log).is_some())?;
+    let ready =
+        ready(&server.log()?).ok_or_else(|| Failure::new("the minimal server is silent"))?;
+    Ok((Program { name: NAME.into(), processes: vec![server.id()] }, ready))
+}
+
+/// The minimal server itself, as a file of [`start`]'s describes it; does not return unless something is wrong.
+///
+/// # Errors
+/// The file is none of these, OpenSSL or a module cannot be loaded, or a group is unknown.
+pub fn serve(plan: &Path) -> Outcome {
+    let text = fs::read_to_string(plan).map_err(Failure::about(plan.display()))?;
+    let plan: Plan = serde_json::from_str(&text).map_err(Failure::about(plan.display()))?;
+    let libraries = match &plan.openssl {
+        Some(folder) => Libraries::open_directory(folder),
+        None => Libraries::system(),
+    }
+    .map_err(Failure::new)?;
+    let contexts = [plan.context(&libraries, false)?, plan.context(&libraries, true)?];
+    let mut ports = Vec::new();
+    for listener in &plan.listeners {
+        let settings = match listener {
+            Listener::Tls { groups, uses_fastkex } => {
+                match plan.settings(&contexts[usize::from(*uses_fastkex)], groups) {
+                    Err(_) if plan.leaves_out => {
+                        ports.push(None);
+                        continue;
+                    }
+                    settings => Some(settings?),
+                }
+            }
+            Listener::Plain => None,
+        };
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Failure::about("port"))?;
+        ports.push(Some(listener.local_addr().map_err(Failure::about("port"))?.port()));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                answer(settings.as_ref(), stream);
+            }
+        });
+    }
+    let ready = Ready { openssl: libraries.version().to_string(), ports };
+    output::line(serde_json::to_string(&ready).map_err(Failure::new)?)?;
+    loop {
+        thread::park();
+    }
+}
+
+impl Plan {
+    fn context(
+        &self,
+        libraries: &Libraries,
+        uses_fastkex: bool,
+    ) -> Result<LibraryContext, Failure> {
+        let context = LibraryContext::new(libraries).map_err(Failure::new)?;
+        context.load_provider("default").map_err(Failure::about("default"))?.keep();
+        let ours = context.load_provider_with(&self.module, keys(uses_fastkex));
+        ours.map_err(Failure::about(self.module.display()))?.keep();
+        for module in &self.further {
+            load(&context, module)?;
+        }
+        context.set_default_properties(preference(uses_fastkex)).map_err(Failure::new)?;
+        Ok(context)
+    }
+
+    fn settings(&self, context: &LibraryContext, groups: &str) -> Result<SslContext, Failure> {
+        check_groups(context, groups)?;
+        Certificate::from_pem_files(context, &self.certificate, &self.key, None)
+            .and_then(|certificate| SslContext::server(context, &certificate)?.groups(groups))
+            .map(|settings| settings.build())
+            .map_err(Failure::new)
+    }
+}
+
+/// Shakes hands, waits for the client's end, and ends. If anything is wrong the client sees it, too.
+fn answer(settings: Option<&SslContext>, stream: TcpStream) {
+    let _ = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(TIMEOUT)));
+    let Some(settings) = settings else {
+        let _ = (&stream).read(&mut [0]);
+        return;
+    };
+    if let Ok(mut stream) = TlsStream::new(settings, stream, None) {
+        let _ = stream.read(&mut [0]);
+        let _ = stream.close();
+    }
+}

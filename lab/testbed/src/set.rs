@@ -1,0 +1,165 @@
+//! What servers share.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext};
+
+use crate::{Server, Stage, processor};
+use output::Failure;
+
+use crate::SERVER_NAME;
+
+/// Where nginx has its pages, in the stage's folder.
+pub(crate) const PAGES: &str = "pages";
+
+/// A folder with certificates and pages, the module, and the servers that run.
+pub struct Set {
+    /// Folder and processes.
+    pub stage: Stage,
+    pub(crate) libraries: Libraries,
+    pub(crate) module: PathBuf,
+    pub(crate) further: Vec<PathBuf>,
+    pub(crate) tool: PathBuf,
+    processor: Option<usize>,
+    started: AtomicUsize,
+    making: Mutex<()>,
+}
+
+/// A certificate, signed by itself, and its key, in PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateFiles {
+    /// The certificate, which a client trusts as an authority's.
+    pub certificate: PathBuf,
+    /// The key.
+    pub key: PathBuf,
+}
+
+impl Set {
+    /// A folder and nothing in it. `libraries` are those that stock servers, which are linked to the system's, find instead of them; they
+    /// must be of the same major version. `module` is `fastkex.so`; `tool` is a program that calls [`crate::minimal::serve`] when its arguments
+    /// are [`crate::minimal::ROLE`] and a file.
+    ///
+    /// # Errors
+    /// One of the files is not there, or there is no place for a folder.
+    pub fn new(libraries: &Libraries, module: &Path, tool: &Path) -> Result<Self, Failure> {
+        let there = |path: &Path| path.canonicalize().map_err(Failure::about(path.display()));
+        let stage = Stage::new()?;
+        fs::create_dir(stage.folder().join(PAGES)).map_err(Failure::about(PAGES))?;
+        stage.write(&format!("{PAGES}/index.html"), "A small static page\n")?;
+        Ok(Self {
+            stage,
+            libraries: libraries.clone(),
+            module: there(module)?,
+            further: Vec::new(),
+            tool: there(tool)?,
+            processor: None,
+            started: AtomicUsize::new(0),
+            making: Mutex::new(()),
+        })
+    }
+
+    /// Servers that are started from now on stay on this processor; `None` leaves them to the system.
+    pub fn on(self, processor: Option<usize>) -> Self {
+        Self { processor, ..self }
+    }
+
+    /// Servers that are started from now on load one more module of OpenSSL.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn with_module(mut self, module: &Path) -> Result<Self, Failure> {
+        self.further.push(module.canonicalize().map_err(Failure::about(module.display()))?);
+        Ok(self)
+    }
+
+    /// A certificate of this kind for localhost and 127.0.0.1, made when it is first asked for.
+    ///
+    /// # Errors
+    /// OpenSSL does not make it, or it cannot be written.
+    pub fn certificate(&self, kind: KeyType) -> Result<CertificateFiles, Failure> {
+        let (certificate, key) = certificate_names(kind);
+        let path = |name: &str| self.stage.folder().join(name);
+        let files = CertificateFiles { certificate: path(&certificate), key: path(&key) };
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if files.certificate.exists() {
+            return Ok(files);
+        }
+        let make = || {
+            let context = LibraryContext::new(&self.libraries)?;
+            context.load_provider("default")?.keep();
+            let made = Certificate::self_signed(&context, kind, &[SERVER_NAME, "127.0.0.1"])?;
+            Ok((made.to_pem()?, made.key().to_private_pem()?))
+        };
+        let (text, secret) = make().map_err(|error: openssl_runtime::Error| {
+            Failure::new(format!("certificate: {error}"))
+        })?;
+        self.stage.write(&key, &String::from_utf8_lossy(&secret))?;
+        self.stage.write(&certificate, &text)?;
+        Ok(files)
+    }
+
+    /// Has nginx serve a page of so many bytes, and gives its path: `/1k`, or `/100`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn page(&self, bytes: usize) -> Result<String, Failure> {
+        let name = match bytes {
+            1024.. if bytes.is_multiple_of(1024) => format!("{}k", bytes / 1024),
+            _ => bytes.to_string(),
+        };
+        let line = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde\n";
+        let text = line.repeat(bytes.div_ceil(line.len()));
+        self.stage.write(&format!("{PAGES}/{name}"), &text[..bytes])?;
+        Ok(format!("/{name}"))
+    }
+
+    /// A stock program, as [`Stage::stock`], with the set's OpenSSL.
+    pub(crate) fn stock(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        self.prepare(&mut command);
+        command
+    }
+
+    /// Gives a program the environment of [`Set::stock`].
+    pub(crate) fn prepare(&self, command: &mut Command) {
+        self.stage.prepare(command);
+        // Where the dynamic loader looks first.
+        if let Some(folder) = self.libraries.libssl_path().parent() {
+            command.env("LD_LIBRARY_PATH", folder);
+        }
+    }
+
+    /// A name that no other server of this set has.
+    pub(crate) fn name(&self, program: &str) -> String {
+        format!("{program}-{}", self.started.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// As [`Stage::start`], on the processor.
+    pub(crate) fn start(
+        &self,
+        name: &str,
+        command: &mut Command,
+        ready: impl Fn(&str) -> bool + Send,
+    ) -> Result<Server, Failure> {
+        let start = || {
+            processor::stay_on(self.processor)?;
+            self.stage.start(name, command, ready)
+        };
+        // In a thread of its own, as what is started stays where the thread is that starts it.
+        thread::scope(|scope| {
+            let started = scope.spawn(start).join();
+            started.unwrap_or_else(|_| Err(Failure::new(format!("{name} was not started"))))
+        })
+    }
+}
+
+/// The names of a certificate's files in the stage's folder.
+pub(crate) fn certificate_names(kind: KeyType) -> (String, String) {
+    let name = kind.name();
+    (format!("{name}.crt"), format!("{name}.key"))
+}

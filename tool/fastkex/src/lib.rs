@@ -1,0 +1,52 @@
+//! The command `fastkex`, for operators, and those parts of it that `fastkex-lab` uses, too: arguments, measuring, and timing connections.
+
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod curves;
+mod doctor;
+pub mod interrupt;
+pub mod json;
+mod kat;
+pub mod measuring;
+pub mod module;
+mod regular;
+mod run;
+pub mod sets;
+mod speed;
+mod stats;
+pub mod time;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Faster and post-quantum TLS 1.3 key exchange in applications that nobody has to change
+#[derive(Parser, Debug)]
+#[command(version, about, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Run(run::Run),
+    Doctor(doctor::Doctor),
+    Kat(kat::Kat),
+    Speed(speed::Speed),
+    Stats(stats::Stats),
+    Time(time::Time),
+}
+
+/// The command with the arguments of this process, and its exit status.
+pub fn main() -> ExitCode {
+    output::main("fastkex", |arguments: Arguments| match arguments.command {
+        Command::Run(run) => run.run(),
+        Command::Doctor(doctor) => doctor.run(),
+        Command::Kat(kat) => kat.run(),
+        Command::Speed(speed) => speed.run(),
+        Command::Stats(stats) => stats.run(),
+        Command::Time(time) => time.run(),
+    })
+}

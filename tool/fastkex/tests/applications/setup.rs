@@ -1,0 +1,153 @@
+//! Where applications are tried: a folder with certificates and OpenSSL's configuration, and processes that go with it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use openssl_runtime::{KeyType, Libraries, LibraryContext};
+use serde_json::Value;
+use testbed::{CertificateFiles, Set};
+use testbed::{Server, children};
+
+use crate::document::{block, replaced};
+
+/// Set by `make test-applications`, which has installed all of them: there one that is absent is a failure.
+const ALL: &str = "FASTKEX_TEST_APPLICATIONS";
+
+/// What says which groups there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Neither of the others, to see that these do something.
+    Neither,
+    /// OpenSSL's configuration, and no line of the application's own.
+    Configuration,
+    /// The application's own line; OpenSSL's configuration has the module only.
+    Line,
+}
+
+pub(crate) struct Setup {
+    pub(crate) set: Set,
+    /// With the module, for the other end.
+    pub(crate) context: LibraryContext,
+    pub(crate) files: CertificateFiles,
+    pub(crate) certificate: String,
+    module: PathBuf,
+}
+
+/// One side of key exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    KeyPairs,
+    Encapsulations,
+}
+
+impl Setup {
+    /// `None`, with a line that says so, without the program.
+    pub(crate) fn new(program: &str, package: &str) -> Option<Setup> {
+        let module = artifacts::module().unwrap().canonicalize().unwrap();
+        let libraries = Libraries::system().unwrap();
+        let set = Set::new(&libraries, &module, env!("CARGO_BIN_EXE_fastkex").as_ref()).unwrap();
+        // What it says to this does not matter.
+        if set.stage.stock(program).arg("-V").output().is_err() {
+            absent(&format!("no {program} program (apt-get install {package})"));
+            return None;
+        }
+        let context = LibraryContext::new(&libraries).unwrap();
+        context.load_provider("default").unwrap().keep();
+        context.load_provider(module.to_str().unwrap()).unwrap().keep();
+        let files = set.certificate(KeyType::EcP256).unwrap();
+        let certificate = fs::read_to_string(&files.certificate).unwrap();
+        let key = fs::read_to_string(&files.key).unwrap();
+        for (name, text) in [
+            ("cert.pem", &certificate),
+            ("key.pem", &key),
+            ("both.pem", &(certificate.clone() + &key)),
+        ] {
+            set.stage.write(name, text).unwrap();
+        }
+        Some(Setup { set, context, files, certificate, module })
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.set.stage.folder().join(name).display().to_string()
+    }
+
+    /// Writes OpenSSL's configuration, and gives its path. Counts are on, for the module to tell, and its X25519 is, whatever the machine.
+    pub(crate) fn configure(&self, way: Way) -> String {
+        let ours = "[fastkex_sect]\n";
+        let replacements = [
+            ("/usr/local/lib/fastkex/fastkex.so", self.module.display().to_string()),
+            (ours, format!("{ours}statistics = on\nx25519 = on\n")),
+        ];
+        let mut text = replaced(&block("openssl.cnf"), &replacements);
+        if way != Way::Configuration {
+            text = replaced(&text, &[("ssl_conf = ssl_sect\n", String::new())]);
+        }
+        self.set.stage.write("openssl.cnf", &text).unwrap();
+        self.path("openssl.cnf")
+    }
+
+    /// The folder that the module is in.
+    pub(crate) fn module_folder(&self) -> String {
+        self.module.parent().unwrap().display().to_string()
+    }
+
+    /// Keys of a group that a process and its children have taken for one side of it.
+    pub(crate) fn taken(&self, server: &Server, group: &str, purpose: Purpose) -> u64 {
+        family(server.id()).into_iter().map(|process| taken_by(process, group, purpose)).sum()
+    }
+
+    /// A command that is found where servers are.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        if program == "unbound" {
+            let mut command = Command::new(testbed::unbound_program(&self.set).unwrap());
+            self.set.stage.prepare(&mut command);
+            return command;
+        }
+        self.set.stage.stock(program)
+    }
+}
+
+/// Says that something is not there, where that is no failure.
+pub(crate) fn absent(what: &str) {
+    assert!(std::env::var_os(ALL).is_none(), "{what}");
+    artifacts::skipped(what);
+}
+
+/// Whether servers can take another user.
+pub(crate) fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+fn family(process: u32) -> Vec<u32> {
+    let below = children(process).into_iter().flat_map(family);
+    [process].into_iter().chain(below).collect()
+}
+
+fn taken_by(process: u32, group: &str, purpose: Purpose) -> u64 {
+    let purpose = match purpose {
+        Purpose::KeyPairs => "key_pairs",
+        Purpose::Encapsulations => "encapsulations",
+    };
+    let process = process.to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fastkex"));
+    let output = command.args(["stats", &process, "--json"]).output().unwrap();
+    // It fails for a process that has made no handshake with the module.
+    let records: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let records = records.as_array().into_iter().flatten();
+    let of_it = records.filter(|record| record["group"] == group && record["purpose"] == purpose);
+    of_it
+        .map(|record| record["inline"].as_u64().unwrap() + record["from_pool"].as_u64().unwrap())
+        .sum()
+}
+
+/// Whether a port is listened on, without a connection to it.
+pub(crate) fn is_listening(port: u16) -> bool {
+    const LISTEN: &str = "0A";
+    let sockets = fs::read_to_string("/proc/net/tcp").unwrap();
+    sockets.lines().any(|line| {
+        let fields: Vec<_> = line.split_whitespace().collect();
+        matches!(fields[..], [_, local, _, LISTEN, ..] if local.ends_with(&format!(":{port:04X}")))
+    })
+}

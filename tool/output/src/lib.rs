@@ -1,0 +1,107 @@
+//! Output of the commands: printing that never panics, an error in one line, and the exit status: 0
+//! for success, 1 for a negative result, 2 for an error.
+
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use clap::Parser;
+
+/// The error of a command, in one line.
+#[derive(Debug)]
+pub struct Failure {
+    line: String,
+    /// Whether no line is printed.
+    is_quiet: bool,
+}
+
+/// Whether the result is positive, or the error that prevented one.
+pub type Outcome = Result<bool, Failure>;
+
+impl Failure {
+    /// A failure with a message, which is made one line.
+    pub fn new(message: impl Display) -> Self {
+        let message = message.to_string();
+        let words: Vec<_> = message.split_whitespace().collect();
+        Failure { line: words.join(" "), is_quiet: false }
+    }
+
+    /// Standard output cannot be written. A closed pipe is no news: its reader has what it wanted.
+    fn of_output(error: io::Error) -> Self {
+        let is_quiet = error.kind() == io::ErrorKind::BrokenPipe;
+        Failure { is_quiet, ..Self::new(format!("standard output: {error}")) }
+    }
+
+    /// For `map_err`: says what an error is about.
+    pub fn about<E: Display>(what: impl Display) -> impl FnOnce(E) -> Self {
+        move |error| Self::new(format!("{what}: {error}"))
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)
+    }
+}
+
+/// Prints a line to standard output: the one way to do so, as `println!` would panic.
+///
+/// # Errors
+/// It could not be written. A command passes that on to [`main()`].
+pub fn line(text: impl Display) -> Result<(), Failure> {
+    writeln!(io::stdout(), "{text}").map_err(Failure::of_output)
+}
+
+/// [`line()`], without the end of a line.
+///
+/// # Errors
+/// As [`line()`].
+pub fn text(text: impl Display) -> Result<(), Failure> {
+    write!(io::stdout(), "{text}").map_err(Failure::of_output)
+}
+
+/// Exit status of wrong usage and other errors.
+const ERROR: u8 = 2;
+
+/// The command's name, which [`main()`] knows.
+static NAME: OnceLock<String> = OnceLock::new();
+
+/// Prints a line to standard error, after the command's name. An error in doing so is ignored, as
+/// it could not be printed either.
+pub fn note(text: impl Display) {
+    let name = NAME.get().map_or("fastkex", String::as_str);
+    let _ = writeln!(io::stderr(), "{name}: {text}");
+}
+
+/// Runs the command called `name` with the arguments of this process. Wrong usage and help are
+/// clap's, with its exit status, 2 for wrong usage. An error later becomes one line on standard
+/// error and exit status 2, also if standard output does not take all that is printed; a closed
+/// pipe gets no line, as with other programs.
+pub fn main<C: Parser>(name: &str, run: impl FnOnce(C) -> Outcome) -> ExitCode {
+    let _ = NAME.set(name.to_owned());
+    let outcome = match C::try_parse() {
+        Ok(arguments) => run(arguments),
+        Err(usage) if usage.use_stderr() => {
+            // If it cannot be printed, that cannot be printed either.
+            let _ = usage.print();
+            return ExitCode::from(ERROR);
+        }
+        Err(help) => help.print().map(|()| true).map_err(Failure::of_output),
+    };
+    // A last line may have no end yet.
+    let flushed = |is_positive| io::stdout().flush().map(|()| is_positive);
+    match outcome.and_then(|is_positive| flushed(is_positive).map_err(Failure::of_output)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(failure) => {
+            if !failure.is_quiet {
+                note(failure);
+            }
+            ExitCode::from(ERROR)
+        }
+    }
+}
