@@ -2,7 +2,7 @@
 
 use crate::params::*;
 
-/// Something that is to hold for every parameter set.
+/// A property of every parameter set.
 pub(crate) trait Claim {
     /// Panics if it does not hold.
     fn check<P: ParameterSet>(&self);

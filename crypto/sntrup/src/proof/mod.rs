@@ -1,5 +1,5 @@
-//! Proofs by execution: the kernels on lanes of intervals and of polynomials, and every operation of every backend against the
-//! integers. `docs/SOUNDNESS.md` says what follows from which.
+//! Proofs by execution: the kernels on lanes of intervals and of polynomials, and every operation
+//! of every backend against the integers. `docs/SOUNDNESS.md` says what follows from which.
 
 mod basis;
 pub(crate) mod definition;
