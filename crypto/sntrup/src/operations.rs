@@ -31,11 +31,17 @@ macro_rules! operations {
             $(fn $name(backend: Backend, operation: $operation) -> $output where Self: ParameterSet;)*
         }
 
+        #[cfg(any(not(test), feature = "test-653"))]
         operations! { @ Sntrup653 $($name: $operation => $output;)* }
+        #[cfg(any(not(test), feature = "test-761"))]
         operations! { @ Sntrup761 $($name: $operation => $output;)* }
+        #[cfg(any(not(test), feature = "test-857"))]
         operations! { @ Sntrup857 $($name: $operation => $output;)* }
+        #[cfg(any(not(test), feature = "test-953"))]
         operations! { @ Sntrup953 $($name: $operation => $output;)* }
+        #[cfg(any(not(test), feature = "test-1013"))]
         operations! { @ Sntrup1013 $($name: $operation => $output;)* }
+        #[cfg(any(not(test), feature = "test-1277"))]
         operations! { @ Sntrup1277 $($name: $operation => $output;)* }
     };
 }

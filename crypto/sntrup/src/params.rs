@@ -117,6 +117,7 @@ pub struct Reductions {
     pub after_inverse: bool,
 }
 
+#[cfg_attr(test, allow(dead_code, reason = "tests may run on some sets only"))]
 impl Reductions {
     const NONE: Reductions = Reductions { after_pointwise: false, after_inverse: false };
     const POINTWISE: Reductions = Reductions { after_pointwise: true, after_inverse: false };
@@ -219,12 +220,13 @@ const fn residue_forms<const ROW: usize, const WORDS: usize>(
 }
 
 macro_rules! parameter_sets {
-    ($($type:ident $name:literal p $p:literal q $q:literal w $w:literal m $m:literal rows $rows:literal $reductions:ident
+    ($($type:ident $name:literal $feature:literal p $p:literal q $q:literal w $w:literal m $m:literal rows $rows:literal $reductions:ident
        [$($factor:literal),*];)*) => {$(
         #[doc = concat!("Streamlined NTRU Prime with p = ", $p, ", q = ", $q, ", w = ", $w, ".")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $type;
 
+        #[cfg(any(not(test), feature = $feature))]
         impl ParameterSet for $type {
             const NAME: &'static str = $name;
             const P: usize = $p;
@@ -256,17 +258,17 @@ macro_rules! parameter_sets {
 }
 
 parameter_sets! {
-    Sntrup653 "sntrup653" p 653 q 4621 w 288 m 14 rows 48 NONE
+    Sntrup653 "sntrup653" "test-653" p 653 q 4621 w 288 m 14 rows 48 NONE
         ["--0+", "+0-0-000+000+-+0+", "-+00-0+0+++-0+0+0-0-0+++"];
-    Sntrup761 "sntrup761" p 761 q 4591 w 286 m 16 rows 48 NONE
+    Sntrup761 "sntrup761" "test-761" p 761 q 4591 w 286 m 16 rows 48 NONE
         ["--0---+-+-0-++++-0++"];
-    Sntrup857 "sntrup857" p 857 q 5167 w 322 m 18 rows 56 POINTWISE
+    Sntrup857 "sntrup857" "test-857" p 857 q 5167 w 322 m 18 rows 56 POINTWISE
         ["+00+-000+++-0-+--00++0+-0+"];
-    Sntrup953 "sntrup953" p 953 q 6343 w 396 m 20 rows 64 BOTH
+    Sntrup953 "sntrup953" "test-953" p 953 q 6343 w 396 m 20 rows 64 BOTH
         ["+0-+0+", "++--+-0+0+-+", "+++-+-0-0++0-++++0++++++++"];
-    Sntrup1013 "sntrup1013" p 1013 q 7177 w 448 m 22 rows 64 BOTH
+    Sntrup1013 "sntrup1013" "test-1013" p 1013 q 7177 w 448 m 22 rows 64 BOTH
         ["-+00+", "-+++-+00-+-0-000000+0+", "+0-+-0-0+--+++00+-0+--++",
          "+0---+0-000+0+++-++0+0-0+---0+00-00-00++"];
-    Sntrup1277 "sntrup1277" p 1277 q 7879 w 492 m 28 rows 80 BOTH
+    Sntrup1277 "sntrup1277" "test-1277" p 1277 q 7879 w 492 m 28 rows 80 BOTH
         ["--0+", "-00++", "-+---00+", "+++-00+0+"];
 }
