@@ -1,4 +1,4 @@
-//! What an instruction does to what is known: the rules of the check.
+//! The effect of each instruction on the abstract state: the rules of the check.
 
 use iced_x86::{
     Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory,
@@ -14,12 +14,13 @@ use crate::value::{Value, Word};
 /// Callees that take the same time for all contents.
 const OF_MEMORY: [&str; 3] = ["memcpy", "memmove", "memset"];
 
-/// Where that comes from which steers the code.
+/// The origin of a value on which control flow depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// Counters, pointers and lengths.
     Public,
-    /// What this check does not follow: words from memory that may be pointers, and parts of the stack.
+    /// Values that this check does not follow: words from memory that may be pointers, and parts of
+    /// the stack.
     Unknown,
     /// Data: memory, vectors and masks.
     Data,
@@ -35,7 +36,7 @@ impl Origin {
     }
 }
 
-/// What may be told about an instruction.
+/// A remark on an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
     /// A conditional jump, and what it is on.
@@ -44,11 +45,11 @@ pub(crate) enum Event {
     Address,
     /// A division of public numbers.
     Division,
-    /// What must not be.
+    /// A violation.
     Finding(String),
 }
 
-/// Where control goes after an instruction.
+/// The successors of an instruction.
 pub(crate) enum Next {
     /// On.
     Through,
@@ -63,7 +64,7 @@ pub(crate) struct Machine<'i> {
     image: &'i Image,
     info: InstructionInfoFactory,
     pub(crate) learnt: Learnt,
-    /// What is told of the instruction at hand.
+    /// Remarks on the current instruction.
     pub(crate) events: Vec<Event>,
     start: u64,
     end: u64,
@@ -100,7 +101,8 @@ impl<'i> Machine<'i> {
         };
         if memory.index != Register::None {
             sum = sum.plus(state.register(memory.index).times(memory.scale.into()));
-            // An index that is known in the first round of a loop is not for that a place that is always reached.
+            // An index that is known in the first round of a loop is not for that a place that is
+            // always reached.
             if let Value::Stack(offset) = sum {
                 sum = Value::Frame(offset);
             }
@@ -139,7 +141,7 @@ impl<'i> Machine<'i> {
         }
         self.learnt.reaches_through(pointer);
         match self.address(state, Address::of_memory(memory)) {
-            // What is indexed may be anywhere above.
+            // An indexed access may be at any higher address.
             address @ Value::Frame(_) => self.learnt.escape(address),
             Value::Stack(place) if base == Register::RSP && index == Register::None => {
                 let bytes = size(memory);
@@ -151,7 +153,7 @@ impl<'i> Machine<'i> {
         }
     }
 
-    /// What is read from memory.
+    /// The abstract value of a word that is read from memory.
     fn load(&mut self, state: &State<'i>, memory: &UsedMemory, bytes: usize) -> Value<'i> {
         if memory.segment() == Register::FS || memory.segment() == Register::GS {
             return Value::Secret;
@@ -177,7 +179,7 @@ impl<'i> Machine<'i> {
                 _ if self.learnt.is_public_from(offset) => Value::Public,
                 Some(kept) if whole => kept,
                 Some(_) => Value::Unseen,
-                // What a callee wrote, or the caller.
+                // Words that a callee wrote, or the caller.
                 None if whole => match self.learnt.load(Word::OnStack(offset)) {
                     pointer @ Value::Pointer(..) => pointer,
                     _ => Value::Unseen,
@@ -219,7 +221,7 @@ impl<'i> Machine<'i> {
         }
     }
 
-    /// What an operand holds: a general register's, an immediate, or memory's.
+    /// The abstract value of an operand: a general register's, an immediate, or memory's.
     fn operand(
         &mut self,
         state: &State<'i>,
@@ -270,7 +272,7 @@ impl<'i> Machine<'i> {
             _ => Next::Through,
         };
 
-        // What goes into the instruction.
+        // Inputs of the instruction.
         let used: Vec<_> = registers
             .iter()
             .filter(|register| {
@@ -302,7 +304,7 @@ impl<'i> Machine<'i> {
             });
         }
 
-        // What comes out of it. Places are those of before.
+        // Outputs of the instruction. Addresses use the registers from before it.
         let (computed, whole) = (input.computed(), self.whole(state, instruction, &memory));
         let stores: Vec<_> = memory
             .iter()
@@ -312,7 +314,7 @@ impl<'i> Machine<'i> {
         let mut results = Vec::new();
         for register in registers.iter().filter(|register| writes(register.access())) {
             let (access, register) = (register.access(), register.register());
-            // What writes 32 bits is said to write all, and does: with zeros.
+            // An instruction that writes 32 bits is listed as writing all 64, and does: with zeros.
             let named = instruction.op0_register();
             let is_destination = instruction.op0_kind() == OpKind::Register
                 && (named == register || named.size() == 4 && named.full_register() == register);
@@ -422,14 +424,14 @@ impl<'i> Machine<'i> {
         }
     }
 
-    /// What the stack pointer is after an instruction; `whole` is what the instruction computes, if that is known.
+    /// The stack pointer after an instruction; `whole` is the result of the instruction, if known.
     fn stack_pointer(
         &mut self,
         state: &State<'i>,
         instruction: &Instruction,
         whole: Option<Value<'i>>,
     ) -> Value<'i> {
-        /// Where an aligned frame begins: further down than any other.
+        /// The beginning of an aligned frame: further down than any other.
         const ALIGNED: i64 = -(1 << 40);
         let now = state.register(Register::RSP);
         let is_destination = instruction.op0_kind() == OpKind::Register
@@ -479,7 +481,7 @@ impl<'i> Machine<'i> {
         instruction: &Instruction,
         memory: &[UsedMemory],
     ) -> Next {
-        // What is stored is the return address.
+        // The stored word is the return address.
         let target = self.operand(state, instruction, 0, memory);
         let Value::Code(name) = target else {
             self.finding("calls what a register or memory says");
@@ -543,8 +545,8 @@ impl<'i> Machine<'i> {
     }
 }
 
-/// The lowest byte of the result of instructions that compute it from the lowest bytes of registers alone. Compilers keep flags
-/// there, beside whatever was in a register before.
+/// The lowest byte of the result of instructions that compute it from the lowest bytes of registers
+/// alone. Compilers keep flags there, beside whatever was in a register before.
 fn low_byte<'i>(
     state: &State<'i>,
     instruction: &Instruction,

@@ -19,24 +19,24 @@ pub struct Jump {
     pub address: u64,
     /// The instruction.
     pub text: String,
-    /// What decides.
+    /// The origin of the condition.
     pub origin: Origin,
     /// Whether one of its two ways leads to a panic only.
     pub guards_a_panic: bool,
 }
 
-/// What must not be in a kernel.
+/// An instruction that a kernel must not contain.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Where it is.
+    /// Its address.
     pub address: u64,
     /// The instruction.
     pub text: String,
-    /// What is wrong with it.
+    /// The reason.
     pub what: String,
 }
 
-/// What the check says of a function.
+/// The result of the check of a function.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The function's name.
@@ -55,7 +55,7 @@ pub struct Report {
     pub divisions: usize,
     /// Calls of functions that do not return.
     pub panics: usize,
-    /// What is wrong.
+    /// The findings.
     pub findings: Vec<Finding>,
 }
 
@@ -172,9 +172,9 @@ fn blocks(code: &[Instruction], start: u64, end: u64) -> BTreeMap<u64, Block> {
 
 /// One walk over all that can be reached, until nothing more is learnt about any block's start.
 struct Pass {
-    /// What was said of each instruction.
+    /// The remarks on each instruction.
     events: BTreeMap<u64, BTreeSet<Event>>,
-    /// Where each block leads.
+    /// The successors of each block.
     successors: BTreeMap<u64, Vec<u64>>,
 }
 

@@ -1,4 +1,5 @@
-//! A linked object: its functions, what is constant in it, and which function a slot of its tables stands for.
+//! A linked object: its functions, what is constant in it, and which function a slot of its tables
+//! stands for.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,13 +13,13 @@ use object::{
 pub struct Function {
     /// Its name, demangled; hashes are left out.
     pub name: String,
-    /// Where it starts.
+    /// Its address.
     pub address: u64,
     /// Its machine code.
     pub code: Vec<u8>,
 }
 
-/// What a word in the object's tables is made to when it is loaded.
+/// The value that the loader gives to a word in the object's tables.
 #[derive(Clone, Debug)]
 enum Slot {
     Named(String),
@@ -33,7 +34,7 @@ pub struct Image {
     constant: Vec<(u64, u64, bool)>,
 }
 
-/// What lies at an address.
+/// The contents at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place<'a> {
     /// Constants.
@@ -113,7 +114,7 @@ impl Image {
         (address - start < function.code.len() as u64).then_some(function)
     }
 
-    /// What lies at `address`.
+    /// The contents at `address`.
     pub(crate) fn place(&self, address: u64) -> Place<'_> {
         match self.constant.iter().find(|(start, end, _)| (*start..*end).contains(&address)) {
             Some((_, _, true)) => Place::Code(self.function_name(address)),
@@ -122,7 +123,7 @@ impl Image {
         }
     }
 
-    /// What the word at `address` points to, if the loader makes it a pointer.
+    /// The target of the word at `address`, if the loader makes it a pointer.
     pub(crate) fn pointee(&self, address: u64) -> Option<Place<'_>> {
         self.slots.get(&address).map(|slot| match slot {
             Slot::Named(name) => Place::Code(name),

@@ -1,10 +1,12 @@
-//! What is learnt about a function as a whole: which words are pointers, and where it has arrays on the stack.
+//! Facts about a function as a whole: which words are pointers, and where it has arrays on the
+//! stack.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::value::{Value, Word};
 
-/// What was learnt about a function as a whole; each pass over it starts from what the last one learnt.
+/// Facts about a function as a whole. Each pass over the function starts from the facts of the pass
+/// before.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Learnt {
     words: Vec<Word>,
@@ -14,15 +16,18 @@ pub(crate) struct Learnt {
     holders: BTreeSet<usize>,
     /// Places on the stack whose address is taken, or from which on it is computed.
     taken: BTreeSet<i64>,
-    /// Arrays on the stack or parts of them, start and end: what vectors are stored to, or is filled or copied by a call.
+    /// Arrays on the stack or parts of them, start and end: what vectors are stored to, or is
+    /// filled or copied by a call.
     arrays: BTreeMap<i64, i64>,
-    /// What of the stack may be written through addresses.
+    /// The parts of the stack that may be written through addresses.
     lost: Vec<(i64, i64)>,
-    /// Where the stack ends, with what may be used beyond its pointer.
+    /// The end of the stack, including the part beyond its pointer that may be used.
     bottom: i64,
-    /// What stores to places on the stack leave there: their size, and whether it is public. As of the last walk, and of this one.
+    /// Stores to places on the stack: their size, and whether the word is public. As of the last
+    /// walk, and of this one.
     stored: [BTreeMap<i64, (usize, bool)>; 2],
-    /// Least places of stores of what is not public to a place that is not known. As of the last walk, and of this one.
+    /// Least places of stores of what is not public to a place that is not known. As of the last
+    /// walk, and of this one.
     spoilt: [BTreeSet<i64>; 2],
     /// Walks, as far as they matter.
     walks: u8,
@@ -64,7 +69,8 @@ impl Learnt {
         }
     }
 
-    /// Whether this word points to memory with pointers in it: to somebody's arguments, not to data.
+    /// Whether this word points to memory with pointers in it: to somebody's arguments, not to
+    /// data.
     pub(crate) fn holds_pointers(&self, word: usize) -> bool {
         self.holders.contains(&word)
     }
@@ -74,8 +80,9 @@ impl Learnt {
         number.is_some_and(|number| self.pointers.contains(&number))
     }
 
-    /// What is known of a word in memory. What memory is reached through is a pointer, and what lies beside a pointer are pointers
-    /// and lengths; on the stack, where there may be anything, that is the next word on either side.
+    /// The abstract value of a word in memory. What memory is reached through is a pointer, and
+    /// what lies beside a pointer are pointers and lengths; on the stack, where there may be
+    /// anything, that is the next word on either side.
     pub(crate) fn load<'a>(&mut self, word: Word) -> Value<'a> {
         let public = match word {
             Word::Argument(_) => true,
@@ -121,10 +128,12 @@ impl Learnt {
         }
     }
 
-    /// Whether all that is stored from a place on the stack on is public, as far as stores follow upon each other.
+    /// Whether all that is stored from a place on the stack on is public, as far as stores follow
+    /// upon each other.
     pub(crate) fn is_public_from(&self, place: i64) -> bool {
         const LARGEST: i64 = 64;
-        // What a counter on the stack was before it was counted up is not known yet in the first walk.
+        // The value of a counter on the stack, before it was incremented, is not known in the first
+        // walk.
         if self.walks < 2 {
             return true;
         }
@@ -149,7 +158,7 @@ impl Learnt {
 
     /// The stack pointer was here.
     pub(crate) fn stack_pointer_at(&mut self, pointer: Value<'_>) {
-        /// What leaf functions may use (System V ABI, section 3.2.2).
+        /// The red zone that leaf functions may use (System V ABI, section 3.2.2).
         const RED_ZONE: i64 = 128;
         if let Value::Stack(offset) = pointer
             && offset - RED_ZONE < self.bottom
@@ -175,10 +184,11 @@ impl Learnt {
         self.find_lost();
     }
 
-    /// Finds what of the stack may be written through addresses: of an array of which an address was taken, that part and those
-    /// that touch it above; and all that is above an address of no array. An array's addresses begin some vectors before it and
-    /// include its end: indices may start at more than zero. An address beyond the stack's end is some array's, too, less an index
-    /// that is at least so much.
+    /// Finds what of the stack may be written through addresses: of an array of which an address
+    /// was taken, that part and those that touch it above; and all that is above an address of no
+    /// array. An array's addresses begin some vectors before it and include its end: indices may
+    /// start at more than zero. An address beyond the stack's end is some array's, too, less an
+    /// index that is at least so much.
     fn find_lost(&mut self) {
         const BEFORE: i64 = 128;
         self.lost.clear();

@@ -1,19 +1,22 @@
 //! Checks that secrets do not steer the code, where valgrind cannot look: AVX-512.
 //!
-//! **In a program that runs** ([`trace`]): each operation goes the same way and touches the same addresses whatever the secrets.
+//! **In a program that runs** ([`trace`]): each operation goes the same way and touches the same
+//! addresses whatever the secrets.
 //!
-//! **In the object code** ([`check`]), in kernels, instruction by instruction. Values are followed through general registers,
-//! flags and the stack. Data is what comes from vectors, masks, and memory that arguments point to; public are constants,
-//! arguments, pointers and lengths, and what lies beside pointers in memory. Then
+//! **In the object code** ([`check`]), in kernels, instruction by instruction. Values are followed
+//! through general registers, flags and the stack. Data is what comes from vectors, masks, and
+//! memory that arguments point to; public are constants, arguments, pointers and lengths, and what
+//! lies beside pointers in memory. Then
 //!
 //! - no conditional jump is on data, but between going on and a panic;
 //! - no address is computed from data, and none comes from a vector;
 //! - no division is of data, and no other instruction's time depends on it;
-//! - nothing is jumped to or called through a register or a table, and nothing is called but `memcpy`, `memmove` and `memset` for
-//!   public lengths, and what panics.
+//! - nothing is jumped to or called through a register or a table, and nothing is called but
+//!   `memcpy`, `memmove` and `memset` for public lengths, and what panics.
 //!
-//! Not every value can be followed: a place on the stack may be written through a pointer, and a 64-bit word from memory may be a
-//! pointer. What depends on those is listed, not found; the traces see it. What else is public is in [`PUBLIC_FLAGS`].
+//! Not every value can be followed: a place on the stack may be written through a pointer, and a
+//! 64-bit word from memory may be a pointer. What depends on those is listed, not found; the traces
+//! see it. What else is public is in [`PUBLIC_FLAGS`].
 
 #![forbid(unsafe_code)]
 
@@ -37,13 +40,14 @@ pub const LANES: [&str; 2] = ["avx2", "avx512"];
 /// The kernel that is not one of [`lanes::Lanes`].
 const CIPHER: &str = "lanes::cipher::fill";
 
-/// What is declared public beyond arguments, and why: kernels whose single bytes in memory are flags.
+/// Declarations beyond arguments, and their reasons: kernels whose single bytes in memory are
+/// public flags.
 pub const PUBLIC_FLAGS: [(&str, &str); 2] = [
     (
-        "sntrup::recip::large::Divide<",
+        "sntrup::recip::mod_q::ApplyFirstHalf<",
         "which terms of its products are raised by x: the same for all keys",
     ),
-    ("sntrup::recip::large::node::Merge<", "the same of its products"),
+    ("sntrup::recip::mod_q::node::MatrixProduct<", "the same of its products"),
 ];
 
 /// Checks all kernels of an object, and that AVX-512 is in kernels only.
@@ -66,7 +70,8 @@ pub fn check_where(image: &Image, is_wanted: impl Fn(&str) -> bool) -> Vec<Repor
     reports.collect()
 }
 
-/// Whether a function of this name is a kernel: the boundary of its lanes, with all that is inlined into it.
+/// Whether a function of this name is a kernel: the boundary of its lanes, with all that is inlined
+/// into it.
 pub fn is_kernel(name: &str) -> bool {
     if name == CIPHER {
         return true;

@@ -20,7 +20,7 @@ pub(crate) fn writes(access: OpAccess) -> bool {
     matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
 }
 
-/// What an address is the sum of.
+/// The terms of an address.
 #[derive(Clone, Copy)]
 pub(crate) struct Address {
     pub(crate) base: Register,

@@ -1,4 +1,5 @@
-//! What is known between two instructions: of the general registers, the flags, and the words that a function keeps on the stack.
+//! The abstract state between two instructions: general registers, flags, and the words that a
+//! function keeps on the stack.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +69,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// What is known of a register.
+    /// The abstract value of a register.
     pub(crate) fn register(&self, register: Register) -> Value<'a> {
         if register.is_ip() {
             return Value::Public;
@@ -80,7 +81,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Writes a register. Parts of less than 32 bits of a general register leave the rest as it was.
+    /// Writes a register. Parts of less than 32 bits of a general register leave the rest as it
+    /// was.
     pub(crate) fn set_register(&mut self, register: Register, value: Value<'a>) {
         if let Some(number) = vector_number(register) {
             self.vectors[number] = value.computed();
@@ -122,7 +124,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// What is kept at an offset from the stack pointer at entry, if anything is.
+    /// The abstract value at an offset from the stack pointer at entry, if one is known.
     pub(crate) fn kept(&self, offset: i64, bytes: usize) -> Option<Value<'a>> {
         match self.kept.get(&offset)? {
             kept if kept.bytes == bytes => Some(kept.value),
@@ -165,7 +167,8 @@ impl<'a> State<'a> {
         self.flags = [Value::Secret; FLAGS];
     }
 
-    /// Adds what is known on another way to the same place; tells the stack addresses that are no longer known for what they are.
+    /// Adds what is known on another way to the same place; tells the stack addresses that are no
+    /// longer known for what they are.
     pub(crate) fn merge(&mut self, other: &State<'a>, escaped: &mut impl FnMut(Value<'a>)) {
         for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
             let both = mine.or(*theirs);

@@ -1,19 +1,20 @@
-//! What is known of a value: where it comes from, and so whether it may steer the code.
+//! Abstract values: the origin of a value, which decides whether control flow may depend on it.
 
-/// A 64-bit word that a function begins with, or loads from a known place. Words are numbered as they are found.
+/// A 64-bit word that a function begins with, or loads from a known place. Words are numbered as
+/// they are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Word {
-    /// What a register held at entry.
+    /// The value of a register at entry.
     Argument(usize),
-    /// What is in memory where this word points to, so many bytes on.
+    /// A word in memory, at an offset in bytes from the address that this word holds.
     At(usize, i64),
     /// The same, and an index that is not known.
     Among(usize, i64),
-    /// What others wrote to the stack at this place.
+    /// A word that other functions wrote to the stack at this place.
     OnStack(i64),
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value<'a> {
     /// A constant of the code.
@@ -32,9 +33,11 @@ pub(crate) enum Value<'a> {
     Pointer(usize, Option<i64>),
     /// From constants, arguments and addresses.
     Public,
-    /// A 64-bit word from memory: a pointer, or secret. With its number and what was added to it, if they are known.
+    /// A 64-bit word from memory: a pointer, or secret. With its number and what was added to it,
+    /// if they are known.
     Loaded(Option<usize>, Option<i64>),
-    /// The sum of the word of this number, from memory, and a secret. If that is an address, the word is a pointer.
+    /// The sum of the word of this number, from memory, and a secret. If that is an address, the
+    /// word is a pointer.
     Offset(usize),
     /// From a place on the stack of which it is not known what is there, or computed from that.
     Unseen,
@@ -43,7 +46,8 @@ pub(crate) enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// What is known of a value that was this, and may now be the other. A bound that sinks is given up soon, so that loops end.
+    /// The join of two abstract values: of a value that may be either. A bound that sinks is given
+    /// up soon, so that loops end.
     pub(crate) fn or(self, other: Value<'a>) -> Value<'a> {
         if let (Some(a), Some(b)) = (self.number(), other.number())
             && self != other
@@ -103,7 +107,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Where on the stack it points to, or where at least.
+    /// The offset on the stack to which it points, or the least one.
     pub(crate) fn place_on_stack(self) -> Option<i64> {
         match self {
             Value::Stack(offset) | Value::Frame(offset) => Some(offset),
@@ -111,7 +115,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What is known of a value computed from this one.
+    /// The abstract value of a result computed from this one.
     pub(crate) fn computed(self) -> Value<'a> {
         match self {
             Value::Is(_) | Value::Number(_) => Value::Number(None),
@@ -129,7 +133,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What is known of the product with a constant that is not negative.
+    /// The abstract value of the product with a constant that is not negative.
     pub(crate) fn times(self, factor: i64) -> Value<'a> {
         let product = |value: i64| value.checked_mul(factor);
         match self {
@@ -140,7 +144,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What is known of the sum with a constant.
+    /// The abstract value of the sum with a constant.
     pub(crate) fn plus_constant(self, constant: i64) -> Value<'a> {
         let more = |offset: i64| offset.wrapping_add(constant);
         match self {
@@ -157,7 +161,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What is known of the sum with another value. An index whose least value is not known is taken not to be negative.
+    /// The abstract value of the sum with another value. An index whose least value is not known is
+    /// taken not to be negative.
     pub(crate) fn plus(self, other: Value<'a>) -> Value<'a> {
         match (self, other) {
             (value, Value::Is(constant)) | (Value::Is(constant), value) => {

@@ -1,4 +1,5 @@
-//! Every operation under valgrind's memcheck with its secrets marked undefined: no branch and no address depends on one.
+//! Every operation under valgrind's memcheck with its secrets marked undefined: no branch and no
+//! address depends on one.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -6,7 +7,7 @@ use std::sync::LazyLock;
 
 use lanes::Backend;
 
-/// What valgrind ends with if it found something; the program itself ends with another status.
+/// The exit status of valgrind if it found something; the program itself ends with another one.
 const FOUND: i32 = 9;
 
 /// The program, or `None` with a line that says so if nothing can run it here.

@@ -1,5 +1,5 @@
-//! The object code that is shipped: no data steers a kernel. And the check finds it if some does, in code that the compiler made
-//! like the rest.
+//! The object code that is shipped: no data steers a kernel. And the check finds it if some does,
+//! in code that the compiler made like the rest.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -17,7 +17,7 @@ fn reports(file: &Path) -> Vec<Report> {
     check(&image.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
 
-/// What is wrong, a line each.
+/// The findings, a line each.
 fn findings(reports: &[Report]) -> String {
     let mut lines = String::new();
     for report in reports {
@@ -48,7 +48,8 @@ fn summary(what: &str, reports: &[&Report]) -> String {
     )
 }
 
-/// Whether symbols tell what a function is generic over; they do unless somebody's own compiler flags replaced the project's.
+/// Whether symbols tell what a function is generic over; they do unless somebody's own compiler
+/// flags replaced the project's.
 fn names_are_whole(reports: &[Report]) -> bool {
     let whole = reports.iter().any(|report| report.name.contains('<'));
     if !whole {
@@ -118,7 +119,7 @@ fn no_data_steers_the_curves() {
 /// So many that comparing them is a call.
 const WORDS: usize = 512;
 
-/// What a kernel must not do with its words.
+/// A kernel that misuses its words as `HOW` says.
 struct Leak<'a, const HOW: usize>(&'a mut [i16; WORDS]);
 
 const NOTHING: usize = 0;

@@ -1,4 +1,5 @@
-//! Every operation on AVX-512, step by step: the processor goes the same way and touches the same addresses whatever the secrets.
+//! Every operation on AVX-512, step by step: the processor goes the same way and touches the same
+//! addresses whatever the secrets.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -51,7 +52,8 @@ fn assert_same(recorder: &mut Recorder, set: &str, runs: &[(&str, u8)]) -> Trace
     first
 }
 
-/// All operations of a set. For generation the numbers are ones whose g are invertible: whether they are is public.
+/// All operations of a set. For generation the numbers are ones whose g are invertible: whether
+/// they are is public.
 fn assert_all_same(set: &str, generation: &[(&'static str, u8)]) {
     let Some(recorder) = &mut recorder() else { return };
     let mut runs = vec![
@@ -144,7 +146,7 @@ fn sntrup1277_goes_one_way() {
     assert_all_same("sntrup1277", &[("generate", 1), ("generate", 2)]);
 }
 
-/// Where two secrets part, if they do.
+/// The first difference between the traces of two secrets, if there is one.
 fn leak(recorder: &mut Recorder, how: &str) -> Option<Difference> {
     let traces = [1, 2].map(|secret| record(recorder, "leak", how, secret));
     recorder.compare(&traces[0], &traces[1])
@@ -169,7 +171,8 @@ fn leaks_are_found() {
     assert!(recorder.divisions(&trace).iter().any(|place| place.contains("lanes::")));
 }
 
-/// Between stops addresses are computed from what is known at the stops. That must not change what is seen.
+/// Between stops addresses are computed from what is known at the stops. That must not change what
+/// is seen.
 #[test]
 fn stopping_rarely_shows_the_same() {
     let Some(recorder) = &mut recorder() else { return };

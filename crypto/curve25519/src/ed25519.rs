@@ -1,12 +1,13 @@
 //! Ed25519 (RFC 8032), with its variants Ed25519ctx and Ed25519ph ([`Instance`]).
 //!
 //! # What is a valid signature
-//! [`verify`] gives OpenSSL's verdict for every input. S must be below L. The point A of the public key may have any order, its y
-//! may be p or more, and a sign bit beside x = 0 is ignored; a key that is no point verifies nothing. R is not decoded: the
-//! encoding of S B - k A must be its bytes (no cofactor), so a non-canonical R is never valid. k is the hash of R and A as they
-//! were sent.
+//! [`verify`] gives OpenSSL's verdict for every input. S must be below L. The point A of the public
+//! key may have any order, its y may be p or more, and a sign bit beside x = 0 is ignored; a key
+//! that is no point verifies nothing. R is not decoded: the encoding of S B - k A must be its bytes
+//! (no cofactor), so a non-canonical R is never valid. k is the hash of R and A as they were sent.
 //!
-//! [`verify_strict`] refuses, besides, keys and R of small order, with which one signature can be valid for several messages.
+//! [`verify_strict`] refuses, besides, keys and R of small order, with which one signature can be
+//! valid for several messages.
 
 use lanes::Backend;
 use rand_core::TryCryptoRng;
@@ -31,7 +32,8 @@ pub const SIGNATURE_BYTES: usize = 2 * BYTES;
 
 const DIGEST_BYTES: usize = 64;
 
-/// A signing key: the seed and its expansion, in protected memory and erased on drop, and the public key.
+/// A signing key: the seed and its expansion, in protected memory and erased on drop, and the
+/// public key.
 pub struct SigningKey {
     secret: Secret<Expanded>,
     public: VerifyingKey,

@@ -1,12 +1,10 @@
-//! Points of -x^2 + y^2 = 1 + d x^2 y^2, one at a time, by the formulas of Hisil, Wong, Carter and Dawson (2008), which hold for
-//! all points.
+//! Points of -x^2 + y^2 = 1 + d x^2 y^2, one at a time, by the formulas of Hisil, Wong, Carter and
+//! Dawson (2008), which hold for all points.
 
 use zerocopy::FromZeros;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
-use crate::base::{self, ENTRIES, TABLES};
 use crate::field::{BYTES, Fe};
-use crate::scalar::{self, DIGITS, Recoded, Words};
 
 /// d = -121665 / 121666.
 pub(crate) const D: Fe = Fe::small(121_665).neg().mul(Fe::small(121_666).invert());
@@ -57,7 +55,7 @@ impl Zeroize for Affine {
 
 impl Affine {
     /// The negative where `mask` is all ones.
-    fn negate(&mut self, mask: u64) {
+    pub(crate) fn negate(&mut self, mask: u64) {
         Fe::swap(&mut self.sum, &mut self.difference, mask);
         let negative = self.product.neg();
         self.product.assign(&negative, mask);
@@ -65,7 +63,7 @@ impl Affine {
 }
 
 impl Prepared {
-    fn negated(&self) -> Self {
+    pub(crate) fn negated(&self) -> Self {
         let Affine { sum, difference, product } = self.affine;
         let affine = Affine { sum: difference, difference: sum, product: product.neg() };
         Prepared { affine, z2: self.z2 }
@@ -84,11 +82,13 @@ impl Point {
         }
     };
 
-    /// The point of a public encoding, by OpenSSL's rules: a y of p or more is taken modulo p, and a sign of x = 0 is no error.
+    /// The point of a public encoding, by OpenSSL's rules: a y of p or more is taken modulo p, and
+    /// a sign of x = 0 is no error.
     pub(crate) const fn decode_vartime(bytes: &[u8; BYTES]) -> Option<Point> {
         let y = Fe::from_bytes(bytes);
         let square = y.square();
-        // x^2 = u / v, whose root is u v^3 (u v^7)^((p - 5) / 8), times a root of -1 if need be (RFC 8032, section 5.1.3).
+        // x^2 = u / v, whose root is u v^3 (u v^7)^((p - 5) / 8), times a root of -1 if need be
+        // (RFC 8032, section 5.1.3).
         let (u, v) = (square.sub(Fe::ONE).carried(), square.mul(D).add(Fe::ONE));
         let v3 = v.square().mul(v);
         let v7 = v3.square().mul(v);
@@ -119,8 +119,8 @@ impl Point {
         Point { x: self.x.neg().carried(), t: self.t.neg().carried(), ..*self }
     }
 
-    /// Twice the point. T is wanted by additions only. A call, as additions are: with all of them in one place the processor would
-    /// have more code at hand than it can keep.
+    /// Twice the point. T is wanted by additions only. A call, as additions are: with all of them
+    /// in one place the processor would have more code at hand than it can keep.
     #[inline(never)]
     pub(crate) const fn double(&self, wants_t: bool) -> Point {
         let (a, b) = (self.x.square(), self.y.square());
@@ -154,7 +154,7 @@ impl Point {
         self.add_with(&other.affine, self.z.mul(other.z2))
     }
 
-    /// What additions of the point want.
+    /// The point prepared for additions.
     pub(crate) const fn prepared(&self) -> Prepared {
         let affine = Affine {
             sum: self.y.add(self.x),
@@ -162,56 +162,6 @@ impl Point {
             product: self.t.mul(D2),
         };
         Prepared { affine, z2: self.z.add(self.z) }
-    }
-
-    /// A secret multiple of the base point.
-    pub(crate) fn multiple_of_base(digits: &Recoded) -> Point {
-        let mut sum = Point::IDENTITY;
-        let mut term = Zeroizing::new(Affine::default());
-        for odd in [1, 0] {
-            for table in 0..TABLES {
-                let digit = scalar::digit(digits, 2 * table + odd);
-                // All ones for digits below 8, which are negative.
-                let negative = (digit >> 3).wrapping_sub(1);
-                base::look_up(table, (digit ^ negative) % ENTRIES as u64, &mut term);
-                term.negate(negative);
-                sum = sum.add_affine(&term);
-            }
-            if odd == 1 {
-                for i in 0..4 {
-                    sum = sum.double(i == 3);
-                }
-            }
-        }
-        sum
-    }
-
-    /// `a * point + b * base`, for public scalars below L; T is not valid. The point may have any order.
-    pub(crate) fn double_multiple_vartime(a: &Words, point: &Point, b: &Words) -> Point {
-        let (digits, b_digits) = (scalar::recode_odd(&scalar::odd(a)), scalar::recode(b));
-        let double = point.double(true).prepared();
-        let mut multiples = [point.prepared(); ENTRIES];
-        let mut multiple = *point;
-        for entry in &mut multiples[1..] {
-            multiple = multiple.add(&double);
-            *entry = multiple.prepared();
-        }
-        let mut sum = Point::IDENTITY;
-        for i in (0..DIGITS).rev() {
-            let a = scalar::digit(&digits, i) as usize;
-            let b = scalar::digit(&b_digits, i) as usize;
-            for i in 0..4 {
-                sum = sum.double(i == 3);
-            }
-            let term = if a < 8 { multiples[7 - a].negated() } else { multiples[a - 8] };
-            sum = sum.add(&term);
-            let mut term = base::entry(0, if b < 8 { 7 - b } else { b - 8 });
-            if b < 8 {
-                term.negate(u64::MAX);
-            }
-            sum = sum.add_affine(&term);
-        }
-        if scalar::is_even_vartime(a) { sum.add(&multiples[0].negated()) } else { sum }
     }
 
     /// Whether eight times the point is the identity.

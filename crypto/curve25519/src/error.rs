@@ -1,12 +1,16 @@
+//! Errors of X25519 and Ed25519.
+
 use core::fmt;
 
 /// Why an operation was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// An X25519 public key of small order: it would make a shared secret that everybody knows (RFC 7748, section 6.1).
+    /// An X25519 public key of small order: it would make a shared secret that everybody knows (RFC
+    /// 7748, section 6.1).
     SmallOrder,
-    /// An Ed25519 public key is the encoding of no point, or, where that is asked for, of one that must not be used.
+    /// An Ed25519 public key is the encoding of no point, or, where that is asked for, of one that
+    /// must not be used.
     PublicKey,
     /// An Ed25519 signature was not made of this message by this key.
     Signature,

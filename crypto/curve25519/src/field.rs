@@ -1,7 +1,8 @@
 //! Integers modulo p = 2^255 - 19, one at a time: five limbs of 51 bits, products of 128.
 //!
-//! An element is *reduced* if its limbs are below 2^51 + 2^17: so are those that products and lanes give. Factors may have limbs
-//! up to 2^54, so that one sum or difference, or two as the functions say, need no carries.
+//! An element is *reduced* if its limbs are below 2^51 + 2^17: so are those that products and lanes
+//! give. Factors may have limbs up to 2^54, so that one sum or difference, or two as the functions
+//! say, need no carries.
 
 use secret::Secret;
 use zerocopy::FromZeros;
@@ -26,7 +27,8 @@ impl Zeroize for Fe {
     }
 }
 
-/// All ones if the two are equal, else zero, in a way that the compiler does not turn into a branch.
+/// All ones if the two are equal, else zero, in a way that the compiler does not turn into a
+/// branch.
 #[inline(always)]
 pub(crate) fn equal_mask(a: u64, b: u64) -> u64 {
     let difference = a ^ b;
@@ -48,7 +50,7 @@ const fn low(sum: u128) -> u64 {
     sum as u64 >> SHIFT
 }
 
-/// What a sum of products carries.
+/// The carry of a sum of products.
 #[inline(always)]
 const fn high(sum: u128) -> u64 {
     (sum >> 64) as u64
@@ -63,7 +65,8 @@ impl Fe {
         Fe([value as u64, 0, 0, 0, 0])
     }
 
-    /// Reads an encoding, without the highest bit. Those of p to 2^255 - 1 are taken for what they are modulo p.
+    /// Reads an encoding, without the highest bit. Those of p to 2^255 - 1 are taken for what they
+    /// are modulo p.
     pub(crate) const fn from_bytes(bytes: &[u8; BYTES]) -> Fe {
         let mut words = [0; 4];
         let mut i = 0;
@@ -94,7 +97,8 @@ impl Fe {
         bytes
     }
 
-    /// [`Fe::to_bytes`] of a secret, written where it belongs: what is returned may leave copies on the stack.
+    /// [`Fe::to_bytes`] of a secret, written where it belongs: what is returned may leave copies on
+    /// the stack.
     pub(crate) fn write(self, to: &mut [u8; BYTES]) {
         let limbs = Zeroizing::new(self.frozen());
         let [f0, f1, f2, f3, f4] = *limbs;
@@ -212,8 +216,9 @@ impl Fe {
         [a0 << bits, a1 << bits, a2 << bits, a3 << bits, a4 << bits]
     }
 
-    /// Carries sums of products, times 2^13: what is above 51 bits is then a word. The sums are below 2^115, the last one below
-    /// 2^111. Twice, each to the next at once, which takes less time than from one to the next; reduced.
+    /// Carries sums of products, times 2^13: what is above 51 bits is then a word. The sums are
+    /// below 2^115, the last one below 2^111. Twice, each to the next at once, which takes less
+    /// time than from one to the next; reduced.
     #[inline(always)]
     const fn of_products(sums: [u128; LIMBS]) -> Fe {
         let [r0, r1, r2, r3, r4] = sums;
@@ -316,7 +321,8 @@ impl Fe {
     }
 }
 
-/// Inverts all elements together, which takes three products each and one inversion (Montgomery's trick). Zeros stay.
+/// Inverts all elements together, which takes three products each and one inversion (Montgomery's
+/// trick). Zeros stay.
 pub(crate) fn invert_all(elements: &mut [Fe]) {
     let mut before = Secret::<[Fe]>::slice(elements.len());
     let mut all = Fe::ONE;

@@ -7,7 +7,8 @@ pub const MAX_CONTEXT_BYTES: usize = 255;
 /// Bytes of the hash that Ed25519ph signs.
 pub const PREHASH_BYTES: usize = 64;
 
-/// What the domain of the variants begins with; the plain one has none (`dom2` in RFC 8032, section 2).
+/// The beginning of the domain prefix of the variants Ed25519ctx and Ed25519ph; plain Ed25519 has
+/// none (`dom2` in RFC 8032, section 2).
 const DOMAIN: &[u8; 32] = b"SigEd25519 no Ed25519 collisions";
 
 /// Ed25519 or one of its variants. Signatures of one are none of another, nor of another context.
@@ -23,12 +24,14 @@ impl Instance {
         Instance { domain: Vec::<u8>::new() } // Public: as above.
     }
 
-    /// Ed25519ctx. `None` if the context is longer than [`MAX_CONTEXT_BYTES`], or empty, which this variant is not made for.
+    /// Ed25519ctx. `None` if the context is longer than [`MAX_CONTEXT_BYTES`], or empty, which this
+    /// variant is not made for.
     pub fn with_context(context: &[u8]) -> Option<Self> {
         if context.is_empty() { None } else { Self::in_domain(false, context) }
     }
 
-    /// Ed25519ph, for messages that are [`prehash`]ed. `None` if the context is longer than [`MAX_CONTEXT_BYTES`].
+    /// Ed25519ph, for messages that are [`prehash`]ed. `None` if the context is longer than
+    /// [`MAX_CONTEXT_BYTES`].
     pub fn prehashed(context: &[u8]) -> Option<Self> {
         Self::in_domain(true, context)
     }
@@ -43,7 +46,7 @@ impl Instance {
     }
 }
 
-/// What Ed25519ph signs in place of a message.
+/// The hash of a message, which Ed25519ph signs.
 pub fn prehash(message: &[u8]) -> [u8; PREHASH_BYTES] {
     Sha512::digest(message).into()
 }

@@ -18,7 +18,7 @@
 //! # Ok::<(), curve25519::Error>(())
 //! ```
 //!
-//! No branch, index or division depends on a secret; whatever holds one is erased on drop.
+//! No branch, index or division depends on a secret; every value that holds one is erased on drop.
 
 #![forbid(unsafe_code)]
 
@@ -31,6 +31,7 @@ mod instance;
 mod montgomery;
 mod multiples;
 mod offer;
+mod plain_multiples;
 #[cfg(test)]
 mod proof;
 mod scalar;

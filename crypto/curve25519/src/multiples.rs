@@ -1,4 +1,4 @@
-//! Where multiples of points are computed: on lanes, or without.
+//! Multiples of points, computed on lanes or without.
 
 use lanes::{Backend, FieldDispatch, FieldParts};
 use secret::Secret;
@@ -23,7 +23,8 @@ impl FieldDispatch for OfBase<'_> {
     type Output = ();
 
     fn on<L: FieldParts>(self, lanes: L) {
-        // Eight at once take as long as four by themselves; four, where they need no more lanes, less than two by themselves.
+        // Eight at once take as long as four by themselves; four, where they need no more lanes,
+        // less than two by themselves.
         let alone = if L::IS_WHOLE { 3 } else { 1 };
         if self.scalars.len() > alone {
             vector::multiples_of_base(lanes, self.scalars, self.points);
@@ -41,7 +42,8 @@ impl FieldDispatch for OfBase<'_> {
     }
 }
 
-/// `a * point + b * base`, for public scalars below L; T is not valid. The point's Z is 1, and it may have any order.
+/// `a * point + b * base`, for public scalars below L; T is not valid. The point's Z is 1, and it
+/// may have any order.
 pub(crate) fn double_multiple_vartime(
     backend: Backend,
     a: &Words,

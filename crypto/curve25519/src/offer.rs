@@ -1,18 +1,18 @@
-//! Whether modules of OpenSSL's offer the two at all, where it has its own.
+//! The decision whether a module offers X25519 and Ed25519, which libcrypto has as well.
 
 use lanes::Backend;
 
 use crate::{Error, is_fast, self_check};
 
-/// What the configuration says of one of the two.
+/// The configured choice for X25519 or Ed25519.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// Where it is faster than libcrypto's.
+    /// Offered if it is faster than libcrypto's.
     #[default]
     Auto,
-    /// Wherever it computes right.
+    /// Offered if it computes known answers correctly.
     On,
-    /// Nowhere.
+    /// Not offered.
     Off,
 }
 
@@ -26,7 +26,7 @@ impl Choice {
     }
 }
 
-/// What is offered. Where something is not, libcrypto uses its own.
+/// The algorithms that a module offers. Libcrypto uses its own for the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offers {
     /// X25519.
@@ -36,7 +36,8 @@ pub struct Offers {
 }
 
 impl Offers {
-    /// Checks known answers if anything is wanted.
+    /// Decides on each algorithm. Known answers are computed if any is wanted; if one is wrong,
+    /// none is offered.
     pub fn new(backend: Backend, x25519: Choice, ed25519: Choice) -> Self {
         Self::checked(is_fast(backend), x25519, ed25519, || self_check(backend))
     }

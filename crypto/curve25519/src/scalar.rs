@@ -1,4 +1,5 @@
-//! Integers modulo the order L = 2^252 + 27742317777372353535851937790883648493 of the base point, in four words.
+//! Integers modulo the order L = 2^252 + 27742317777372353535851937790883648493 of the base point,
+//! in four words.
 //!
 //! Products are Montgomery's, with R = 2^256.
 
@@ -193,8 +194,8 @@ pub(crate) fn digit(recoded: &Recoded, i: usize) -> u64 {
     recoded[i / 16] >> (4 * (i % 16)) & 0xf
 }
 
-/// Recodes a scalar below 2^256 - L; what it is modulo L is kept. That suits multiples of the base point, not of points which may
-/// have another order.
+/// Recodes a scalar below 2^256 - L; what it is modulo L is kept. That suits multiples of the base
+/// point, not of points which may have another order.
 ///
 /// Even scalars become odd by adding L.
 pub(crate) fn recode(scalar: &Words) -> Zeroizing<Recoded> {
@@ -209,7 +210,8 @@ pub(crate) fn recode(scalar: &Words) -> Zeroizing<Recoded> {
 
 /// Recodes an odd scalar.
 ///
-/// For an odd number k, the digits of (k + 2^256 - 1) / 2 are those of k: sum over 16^i (2 b_i - 15) = 2 sum b_i 16^i - 2^256 + 1.
+/// For an odd number k, the digits of (k + 2^256 - 1) / 2 are those of k: sum over 16^i (2 b_i -
+/// 15) = 2 sum b_i 16^i - 2^256 + 1.
 pub(crate) fn recode_odd(odd: &Words) -> Zeroizing<Recoded> {
     // Half of 2^256 - 1, without its lowest bit, is 2^255; the number's lowest bit goes.
     let [w0, w1, w2, w3] = *odd;

@@ -6,7 +6,8 @@ use crate::error::Error;
 use crate::x25519::SecretKey;
 use crate::{ed25519, x25519};
 
-/// Computes a known answer with each operation, so that whoever loads this can refuse an implementation that computes wrong.
+/// Computes a known answer with each operation, so that a program that loads this can refuse an
+/// implementation that computes wrong.
 ///
 /// # Errors
 /// [`Error::SelfCheck`], with the operation that failed.
@@ -15,7 +16,8 @@ pub fn self_check(backend: Backend) -> Result<(), Error> {
         if holds { Ok(()) } else { Err(Error::SelfCheck { operation }) }
     };
 
-    // Two keys, made one by one and as a part of many: what they share is the same whoever computes it.
+    // Two keys, made one by one and as a part of many: what they share is the same whoever computes
+    // it.
     let secrets: Vec<SecretKey> =
         (0..9).map(|i| SecretKey::from_bytes(&[0x11 * i as u8; 32])).collect();
     let publics = x25519::public_keys(backend, &secrets);

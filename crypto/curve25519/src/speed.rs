@@ -1,6 +1,9 @@
+//! Whether a backend computes X25519 and Ed25519 fast.
+
 use lanes::{Backend, FieldDispatch, FieldParts};
 
-/// Whether this backend has instructions that these operations are made for. Without, libcrypto's assembly may be faster.
+/// Whether this backend has instructions that these operations are made for. Without, libcrypto's
+/// assembly may be faster.
 pub fn is_fast(backend: Backend) -> bool {
     backend.run_field(HasLanes)
 }

@@ -20,7 +20,8 @@ pub const PUBLIC_KEY_BYTES: usize = BYTES;
 /// Bytes of a shared secret.
 pub const SHARED_SECRET_BYTES: usize = BYTES;
 
-/// A secret key: 32 random bytes, kept as they are and clamped where they are used. In protected memory; erased on drop.
+/// A secret key: 32 random bytes, kept as they are and clamped where they are used. In protected
+/// memory; erased on drop.
 pub struct SecretKey(Secret<[u8; SECRET_KEY_BYTES]>);
 
 impl SecretKey {
@@ -46,8 +47,8 @@ impl Clone for SecretKey {
     }
 }
 
-/// A public key. All 32 bytes are taken, as RFC 7748 demands: the highest bit is ignored, and what is no canonical number is
-/// reduced.
+/// A public key. All 32 bytes are taken, as RFC 7748 demands: the highest bit is ignored, and what
+/// is no canonical number is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublicKey(pub [u8; PUBLIC_KEY_BYTES]);
 
@@ -129,7 +130,8 @@ pub fn public_keys(backend: Backend, secrets: &[SecretKey]) -> Vec<PublicKey> {
 /// The secret that the owners of two key pairs share.
 ///
 /// # Errors
-/// The public key has small order: the result would not depend on the secret key (RFC 7748, section 6.1).
+/// The public key has small order: the result would not depend on the secret key (RFC 7748, section
+/// 6.1).
 pub fn shared_secret(
     backend: Backend,
     secret: &SecretKey,
@@ -141,7 +143,8 @@ pub fn shared_secret(
     result.contributory()
 }
 
-/// The secrets that each key of `secrets` makes with the key of `publics` in the same place, together cheaper than one by one.
+/// The secrets that each key of `secrets` makes with the key of `publics` in the same place,
+/// together cheaper than one by one.
 ///
 /// # Panics
 /// There are more of one kind than of the other.
@@ -192,7 +195,8 @@ impl FieldDispatch for Ladders<'_> {
 
     fn on<L: FieldParts>(self, lanes: L) {
         let pairs = self.pairs();
-        // Eight at once, or four where lanes are halves, take longer than two by themselves, and less than three.
+        // Eight at once, or four where lanes are halves, take longer than two by themselves, and
+        // less than three.
         if self.secrets.len() < 3 {
             for (point, (secret, u)) in self.points.iter_mut().zip(pairs) {
                 *point = vector::ladder(lanes, secret, u);

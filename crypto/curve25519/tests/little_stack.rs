@@ -1,4 +1,5 @@
-//! Everything works on threads with little stack: stunnel gives its threads 64 KiB, of which OpenSSL and stunnel use a part.
+//! Everything works on threads with little stack: stunnel gives its threads 64 KiB, of which
+//! OpenSSL and stunnel use a part.
 
 mod common;
 

@@ -261,8 +261,8 @@ fn small_order_points() -> Vec<[u8; 32]> {
     .to_vec()
 }
 
-/// With A of small order and S = 0, R = -kA is valid for some messages: without the cofactor, and as bytes. The strict rule takes
-/// none of them.
+/// With A of small order and S = 0, R = -kA is valid for some messages: without the cofactor, and
+/// as bytes. The strict rule takes none of them.
 #[test]
 fn points_of_small_order() {
     for backend in Backend::available() {

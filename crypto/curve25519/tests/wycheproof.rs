@@ -45,7 +45,7 @@ fn ed25519() {
         for group in &set.test_groups {
             let key = ed25519::VerifyingKey(group.key.pk[..].try_into().unwrap());
             for test in &group.tests {
-                // What has another length is no signature by its type.
+                // Other lengths are excluded by the type of a signature.
                 let Ok(signature) = test.sig[..].try_into() else {
                     assert_eq!(test.result, TestResult::Invalid, "{}", test.tc_id);
                     continue;

@@ -1,3 +1,5 @@
+//! Errors of key encapsulation and key exchange.
+
 use core::fmt;
 
 /// Why a key, a ciphertext or an operation was refused.
@@ -13,7 +15,8 @@ pub enum Error {
         /// The size of the input in bytes.
         actual: usize,
     },
-    /// An X25519 public key of small order: it would make a shared secret that everybody knows (RFC 7748, section 6.1).
+    /// An X25519 public key of small order: it would make a shared secret that everybody knows (RFC
+    /// 7748, section 6.1).
     SmallOrder,
     /// Refused by Streamlined NTRU Prime.
     Sntrup(sntrup::Error),

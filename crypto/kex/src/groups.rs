@@ -1,3 +1,5 @@
+//! The table of TLS groups.
+
 use sntrup::{Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277};
 
 use crate::{Hybrid, Kem, Sntrup, X25519};
@@ -8,7 +10,7 @@ use crate::{Hybrid, Kem, Sntrup, X25519};
 pub struct TlsGroup {
     /// Its name, also that of the algorithm.
     pub name: &'static str,
-    /// What the name says in words.
+    /// A description of the group in words.
     pub description: &'static str,
     /// Its code point unless configured otherwise.
     pub code_point: u16,
@@ -29,7 +31,8 @@ pub struct TlsGroup {
 /// Code points for private use (RFC 8446, section 4.2.7).
 pub const CODE_POINTS: core::ops::RangeInclusive<u16> = 0xFE00..=0xFEFF;
 
-/// The UUID under which the object identifiers lie: 2.25.{this}.{arc}. Nobody has registered any for these algorithms.
+/// The UUID under which the object identifiers lie: 2.25.{this}.{arc}. No object identifiers are
+/// registered for these algorithms.
 pub const OID_ROOT: u128 = 0x1ef2_1ab6_9a30_408a_80fe_a499_b69b_0fa6;
 
 impl TlsGroup {
@@ -134,7 +137,7 @@ tls_groups! {
         "Streamlined NTRU Prime 1277 with X25519";
 }
 
-/// The group called `name`, in whatever case.
+/// The group called `name`, in upper or lower case.
 pub fn group_named(name: &str) -> Option<&'static TlsGroup> {
     TLS_GROUPS.iter().copied().find(|group| group.name.eq_ignore_ascii_case(name))
 }

@@ -1,3 +1,5 @@
+//! Hybrids of a KEM and a key exchange.
+
 use core::marker::PhantomData;
 
 use lanes::Backend;
@@ -5,7 +7,8 @@ use rand_core::TryCryptoRng;
 
 use crate::{Error, Kem, KeyExchange, KeyPair, Storable};
 
-/// A KEM and a key exchange side by side, the KEM's part first in keys, key shares and secrets (as in RFC 9954 for SSH).
+/// A KEM and a key exchange side by side, the KEM's part first in keys, key shares and secrets (as
+/// in RFC 9954 for SSH).
 ///
 /// Secret keys carry the key exchange's secret value last; its public value is derived.
 pub struct Hybrid<A, B>(PhantomData<(A, B)>);
@@ -118,7 +121,8 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
     }
 }
 
-/// The key exchange's part of an encapsulation: a secret value for one answer, and where that will be computed.
+/// The key exchange's part of an encapsulation: a secret value for one answer, and the backend that
+/// computes it.
 pub struct Ephemeral<B: KeyExchange> {
     secret: B::Secret,
     backend: Backend,

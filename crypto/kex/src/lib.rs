@@ -1,7 +1,33 @@
-//! Key encapsulation ([`Kem`]) and key exchange ([`KeyExchange`]) behind one trait each, hybrids of the two ([`Hybrid`]), and the
-//! one table of TLS groups ([`TLS_GROUPS`]).
+//! Key encapsulation ([`Kem`]) and key exchange ([`KeyExchange`]) behind one trait each, hybrids of
+//! the two ([`Hybrid`]), and the one table of TLS groups ([`TLS_GROUPS`]).
 //!
-//! All outputs go to the caller's buffers, whose sizes are the traits' constants, so that nothing secret is copied on its way.
+//! All outputs are written to the caller's buffers, whose sizes are constants of the traits, so
+//! that no secret is copied on its way.
+//!
+//! ```
+//! use kex::{Backend, Hybrid, Kem, KeyPair, Sntrup, X25519};
+//! use sntrup::Sntrup761;
+//!
+//! type Group = Hybrid<Sntrup<Sntrup761>, X25519>;
+//! let (backend, random) = (Backend::best(), &mut getrandom::SysRng);
+//!
+//! // The client's key share.
+//! let client = KeyPair::<Group>::generate(backend, random)?;
+//! let mut share = [0; Group::PUBLIC_KEY_BYTES];
+//! Group::write_public_key(&client.public, &mut share);
+//!
+//! // The server's answer, and its secret.
+//! let public = Group::read_public_key(backend, &share)?;
+//! let mut answer = [0; Group::CIPHERTEXT_BYTES];
+//! let mut ours = [0; Group::SHARED_SECRET_BYTES];
+//! Group::encapsulate(&public, backend, random, &mut answer, &mut ours)?;
+//!
+//! // The client's secret is the same.
+//! let mut theirs = [0; Group::SHARED_SECRET_BYTES];
+//! client.decapsulate(backend, &answer, &mut theirs)?;
+//! assert_eq!(ours, theirs);
+//! # Ok::<(), kex::Error>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

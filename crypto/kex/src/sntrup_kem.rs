@@ -1,3 +1,5 @@
+//! Streamlined NTRU Prime as a KEM.
+
 use core::marker::PhantomData;
 
 use lanes::Backend;

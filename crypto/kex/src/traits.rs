@@ -1,11 +1,13 @@
+//! The traits of key encapsulation and key exchange.
+
 use lanes::Backend;
 use rand_core::TryCryptoRng;
 
 use crate::Error;
 
-/// Something secret that can be kept as plain bytes, in memory that is better protected than a program's, until it is used.
+/// A secret that can be stored as plain bytes in protected memory until it is used.
 pub trait Storable: Send + Sized {
-    /// Bytes that it takes.
+    /// Bytes that [`Storable::store`] writes.
     const STORED_BYTES: usize;
 
     /// Writes [`Self::STORED_BYTES`] bytes.
@@ -14,11 +16,11 @@ pub trait Storable: Send + Sized {
     /// `out` has another length.
     fn store(&self, out: &mut [u8]);
 
-    /// Whether it lies in protected memory, as it does unless there was none.
+    /// Whether the secret lies in protected memory. It does unless the system provided none.
     fn is_protected(&self) -> bool;
 
-    /// Reads what [`Storable::store`] wrote in the same process and nobody else could have changed since. `backend` is the one that it
-    /// was made for.
+    /// Reads bytes that [`Storable::store`] wrote in the same process, from trusted memory: only
+    /// the length is checked. `backend` is the one for which the value was made.
     ///
     /// # Errors
     /// The length is not [`Self::STORED_BYTES`].
@@ -27,7 +29,8 @@ pub trait Storable: Send + Sized {
 
 /// A key encapsulation mechanism.
 ///
-/// Buffers passed in have exactly the sizes that the constants say, in bytes.
+/// Output buffers have exactly the sizes of the constants, in bytes.
+/// Inputs of a wrong size are errors.
 pub trait Kem: Send + Sync + Sized + 'static {
     /// Bytes of an encoded public key.
     const PUBLIC_KEY_BYTES: usize;
@@ -42,12 +45,13 @@ pub trait Kem: Send + Sync + Sized + 'static {
     type PublicKey: Clone + PartialEq + Send + Sync;
     /// A checked secret key, erased on drop.
     type SecretKey: Clone + Storable + Sync;
-    /// What of an encapsulation does not depend on the peer's key; erased on drop.
+    /// The part of an encapsulation that does not depend on the peer's key. Erased on drop.
     type PreparedEncapsulation: Storable;
-    /// What batches of keys are made in, to be kept between them. Holds nothing secret then.
+    /// Memory for batches of keys, which can be kept between batches. It holds no secret between
+    /// batches.
     type BatchMemory: Default + Send;
 
-    /// `count` key pairs, together cheaper than one by one.
+    /// Makes `count` key pairs. A batch takes less time than single keys.
     ///
     /// # Errors
     /// The random source failed.
@@ -107,10 +111,9 @@ pub trait Kem: Send + Sync + Sized + 'static {
         random: &mut R,
     ) -> Result<Vec<Self::PreparedEncapsulation>, Error>;
 
-    /// [`Kem::encapsulate`] with what was prepared, which is used up.
+    /// [`Kem::encapsulate`] with a preparation, which is consumed.
     ///
-    /// # Errors
-    /// The key is one that no honest peer could have sent.
+    /// # Errors The key has small order: no honest peer sends it.
     fn encapsulate_prepared(
         prepared: Self::PreparedEncapsulation,
         key: &Self::PublicKey,
@@ -120,9 +123,9 @@ pub trait Kem: Send + Sync + Sized + 'static {
 
     /// The shared secret of a ciphertext.
     ///
-    /// # Errors
-    /// The ciphertext has the wrong length or a part that no peer could have made. (Streamlined NTRU Prime itself rejects
-    /// implicitly: with a secret that nobody knows.)
+    /// # Errors The ciphertext has the wrong length or a part that no peer could have made.
+    /// (Streamlined NTRU Prime itself rejects implicitly: with a secret that the peer does not
+    /// know.)
     fn decapsulate(
         key: &Self::SecretKey,
         backend: Backend,
@@ -131,7 +134,8 @@ pub trait Kem: Send + Sync + Sized + 'static {
     ) -> Result<(), Error>;
 }
 
-/// A fresh key pair. Whoever wants it for a single use calls [`KeyPair::decapsulate`], which consumes it.
+/// A fresh key pair. For a single use there is [`KeyPair::decapsulate`], which
+/// consumes it.
 pub struct KeyPair<K: Kem> {
     /// The public half.
     pub public: K::PublicKey,
@@ -167,7 +171,25 @@ impl<K: Kem> KeyPair<K> {
     }
 }
 
-/// A key exchange in which both sides do the same.
+/// A key exchange in which both sides perform the same operations, such as Diffie-Hellman.
+///
+/// ```
+/// use kex::{Backend, KeyExchange, X25519};
+///
+/// let (backend, random) = (Backend::best(), &mut getrandom::SysRng);
+/// let (alice, bob) = (X25519::start(backend, random)?, X25519::start(backend, random)?);
+/// let (mut ours, mut theirs) = ([0; 32], [0; 32]);
+/// X25519::complete(&alice, backend, &X25519::public(&bob), &mut ours)?;
+/// X25519::complete(&bob, backend, &X25519::public(&alice), &mut theirs)?;
+/// assert_eq!(ours, theirs);
+///
+/// // A value of small order is an error: the secret would be zero.
+/// let zero = X25519::read_public(&[0; 32]).and_then(|peer| {
+///     X25519::complete(&alice, backend, &peer, &mut ours)
+/// });
+/// assert_eq!(zero, Err(kex::Error::SmallOrder));
+/// # Ok::<(), kex::Error>(())
+/// ```
 pub trait KeyExchange: Send + Sync + Sized + 'static {
     /// Bytes of a public value.
     const PUBLIC_BYTES: usize;
@@ -192,7 +214,7 @@ pub trait KeyExchange: Send + Sync + Sized + 'static {
         Self::start_batch(backend, 1, random)?.pop().ok_or(Error::RandomSource)
     }
 
-    /// `count` fresh secret values, together cheaper than one by one.
+    /// Makes `count` fresh secret values. A batch takes less time than single values.
     ///
     /// # Errors
     /// The random source failed.

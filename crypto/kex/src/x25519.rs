@@ -1,3 +1,5 @@
+//! X25519 as a key exchange.
+
 use curve25519::x25519::{self, KeyPair, PublicKey, SecretKey};
 use lanes::Backend;
 use rand_core::TryCryptoRng;
@@ -9,8 +11,9 @@ const BYTES: usize = 32;
 /// X25519 (RFC 7748).
 pub struct X25519;
 
-/// The canonical u-coordinates of the points of small order on curve25519 and its twist, and 2^255 - 19 and 2^255 - 18, which
-/// are 0 and 1 again. A peer that sends one makes the result zero whatever our secret.
+/// The canonical u-coordinates of the points of small order on curve25519 and its twist, and 2^255
+/// - 19 and 2^255 - 18, which are 0 and 1 again. A peer that sends one makes the result zero for
+///   every secret.
 const SMALL_ORDER: [[u8; BYTES]; 7] = {
     const fn repeated(first: u8, middle: u8, last: u8) -> [u8; BYTES] {
         let mut u = [middle; BYTES];

@@ -1,30 +1,32 @@
+//! The choice of an instruction set when the program runs.
+
 use core::fmt;
 
 #[cfg(target_arch = "x86_64")]
 use crate::{Avx2, Avx512};
 use crate::{FieldParts, Hardware, Portable};
 
-/// Something to do on lanes that are chosen when the program runs.
+/// An operation on lanes that are chosen when the program runs.
 pub trait Dispatch {
-    /// What it returns.
+    /// The result of the operation.
     type Output;
 
     /// Does it on the given lanes.
     fn on<L: Hardware>(self, lanes: L) -> Self::Output;
 }
 
-/// Something to do on field lanes, if the backend has them.
+/// An operation on field lanes, if the backend has them.
 pub trait FieldDispatch {
-    /// What it returns.
+    /// The result of the operation.
     type Output;
 
     /// Does it on the given lanes.
     fn on<L: FieldParts>(self, lanes: L) -> Self::Output;
-    /// Does it without lanes, which is faster than on lanes without instructions for them.
+    /// Runs the operation without lanes: faster than lanes without the instructions for them.
     fn without(self) -> Self::Output;
 }
 
-/// One instruction set of this machine.
+/// An instruction set that this machine has.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Backend {
@@ -80,7 +82,7 @@ impl Backend {
         }
     }
 
-    /// Does `what` on this backend's lanes.
+    /// Runs an operation on this backend's lanes.
     #[inline]
     pub fn run<D: Dispatch>(self, what: D) -> D::Output {
         match self {
@@ -92,7 +94,7 @@ impl Backend {
         }
     }
 
-    /// Does `what` on this backend's field lanes, or without.
+    /// Runs an operation on this backend's field lanes, or without lanes.
     #[inline]
     pub fn run_field<D: FieldDispatch>(self, what: D) -> D::Output {
         match self {
@@ -114,7 +116,7 @@ impl Default for Backend {
 /// Why there is no such backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BackendError {
-    /// Nothing of that name exists.
+    /// No backend has that name.
     Unknown {
         /// The name asked for.
         name: String,

@@ -1,11 +1,14 @@
+//! The trait of lanes with bit planes of coefficients modulo 3.
+
 use crate::Lanes;
 
-/// A vector of coefficients modulo 3 as two bit planes. Where a coefficient is zero, its sign may be anything.
+/// A vector of coefficients modulo 3 as two bit planes. The sign of a zero coefficient may be
+/// either.
 #[derive(Clone, Copy)]
 pub struct Trits<B> {
-    /// Where the coefficient is not zero.
+    /// One for each coefficient that is not zero.
     pub nonzero: B,
-    /// Where it is -1, if it is not zero.
+    /// One for each coefficient -1, zero for each coefficient 1.
     pub sign: B,
 }
 
@@ -31,7 +34,8 @@ pub trait BitLanes: Lanes {
     fn xor_bits(self, a: Self::Bits, b: Self::Bits) -> Self::Bits;
     /// `a + b`.
     fn add_trits(self, a: Trits<Self::Bits>, b: Trits<Self::Bits>) -> Trits<Self::Bits>;
-    /// `a` if the choice was made with zero; if it was made with all ones, `a - b` where `sign` is zero and `a + b` where it is one.
+    /// `a` if the choice was made with zero; if it was made with all ones, `a - b` where `sign` is
+    /// zero and `a + b` where it is one.
     fn subtract_multiple(
         self,
         a: Trits<Self::Bits>,
@@ -39,14 +43,15 @@ pub trait BitLanes: Lanes {
         choice: Self::Choice,
         sign: Self::Bits,
     ) -> Trits<Self::Bits>;
-    /// Of 64 words, each -1, 0 or 1: the bits of those that are not zero, and of those that are -1. The first word's bit is the
-    /// lowest.
+    /// Of 64 words, each -1, 0 or 1: the bits of those that are not zero, and of those that are -1.
+    /// The first word's bit is the lowest.
     fn bit_planes(self, from: &[Self::Word]) -> [u64; 2];
 
-    /// Every bit one place forward, where the first bit is the highest one of the first word. The first one is lost, a zero comes
-    /// in last.
+    /// Every bit one place forward, where the first bit is the highest one of the first word. The
+    /// first one is lost, a zero comes in last.
     fn forward_bits(self, a: Self::Bits) -> Self::Bits;
-    /// Every `stride`th bit of the result, the first one being the highest, from the highest bits of `word`; zeros between them.
+    /// Every `stride`th bit of the result, the first one being the highest, from the highest bits
+    /// of `word`; zeros between them.
     #[inline(always)]
     fn spread_bits(self, word: u64, stride: usize) -> u64 {
         let mut spread = 0;
@@ -55,7 +60,7 @@ pub trait BitLanes: Lanes {
         }
         spread
     }
-    /// What decides in [`BitLanes::choose_bits`].
+    /// A mask for [`BitLanes::choose_bits`]: all ones or zero in every bit.
     fn choice(self, mask: u64) -> Self::Choice;
     /// `a` if the choice was made with all ones, `b` if with zero.
     fn choose_bits(self, choice: Self::Choice, a: Self::Bits, b: Self::Bits) -> Self::Bits;

@@ -1,7 +1,8 @@
 //! Core cycles: the time-stamp counter, calibrated against additions that take one cycle each.
 //!
-//! The counter runs at a fixed rate whatever the core's clock does, so a sample of the work is followed by a sample of a chain of
-//! dependent additions, and their ratio is the work's duration in core cycles.
+//! The counter runs at a fixed rate whatever the core's clock does, so a sample of the work is
+//! followed by a sample of a chain of dependent additions, and their ratio is the work's duration
+//! in core cycles.
 
 use core::arch::asm;
 use core::arch::x86_64::{__rdtscp, _mm_lfence};
@@ -25,7 +26,7 @@ pub fn ticks() -> u64 {
 /// Ticks that one core cycle takes now.
 pub fn ticks_per_cycle() -> f64 {
     let start = ticks();
-    // SAFETY: adds registers that nobody else uses.
+    // SAFETY: the instructions change the declared registers only.
     unsafe {
         asm!(
             "2:",

@@ -1,3 +1,5 @@
+//! The traits of lanes with 64-bit integers, for SHA-512.
+
 use crate::{Lanes, sealed::Sealed};
 
 /// Operations on vectors of `U64S` unsigned integers.
@@ -22,13 +24,14 @@ pub trait U64Lanes: Copy + Sealed {
     fn shift_u64<const N: i32>(self, a: Self::U64) -> Self::U64;
 }
 
-/// What a round of SHA-512 takes besides.
+/// Operations for rounds of SHA-512.
 pub trait RoundLanes: U64Lanes {
     /// The bits of `a` where those of `mask` are one, those of `b` where they are zero.
     fn choose_u64(self, mask: Self::U64, a: Self::U64, b: Self::U64) -> Self::U64;
-    /// Of each three bits the value that at least two have.
+    /// The majority of three bits, bit by bit.
     fn majority_u64(self, a: Self::U64, b: Self::U64, c: Self::U64) -> Self::U64;
-    /// `a`, about which the compiler then knows nothing: a sum on the way to it is computed as written.
+    /// `a`, about which the compiler then knows nothing: a sum on the way to it is computed as
+    /// written.
     fn pin_u64(self, a: Self::U64) -> Self::U64;
 }
 
@@ -44,7 +47,7 @@ pub trait PairLanes: U64Lanes {
     fn store_in_turn(self, to: &mut [u64], v: Self::U64);
 }
 
-/// What hashing takes, of one message, of two, or of `U64S` messages at once.
+/// Operations for hashing one message, two, or `U64S` messages at once.
 pub trait HashLanes: Lanes + RoundLanes {
     /// Vectors of the same processor for the schedule of one message.
     type One: PairLanes;
@@ -64,6 +67,7 @@ pub trait HashLanes: Lanes + RoundLanes {
     fn couple(self) -> Self::Couple;
     /// A public constant in every lane.
     fn splat_u64(self, value: u64) -> Self::U64;
-    /// Reads 16 big-endian integers from each of `U64S` blocks, and writes them as 16 vectors: those of block `i` to lane `i`.
+    /// Reads 16 big-endian integers from each of `U64S` blocks, and writes them as 16 vectors:
+    /// those of block `i` to lane `i`.
     fn transpose_blocks(self, blocks: &[&[u8; 128]], to: &mut [u64]);
 }

@@ -1,6 +1,9 @@
+//! The trait of lanes with 32-bit integers.
+
 use crate::Lanes;
 
-/// Operations on vectors of `PAIRS` unsigned integers, for sampling, sorting and coding. Sums and products wrap.
+/// Operations on vectors of `PAIRS` unsigned integers, for sampling, sorting and coding. Sums and
+/// products wrap.
 pub trait IntegerLanes: Lanes {
     /// A vector of `PAIRS` unsigned integers.
     type U32: Copy;
@@ -13,9 +16,11 @@ pub trait IntegerLanes: Lanes {
     fn min_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// The larger of each two.
     fn max_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
-    /// The order of lanes reversed within groups of `group` lanes, a power of two and a public constant.
+    /// The order of lanes reversed within groups of `group` lanes, a power of two and a public
+    /// constant.
     fn reverse_u32(self, a: Self::U32, group: usize) -> Self::U32;
-    /// Lane i exchanged with lane `i ^ distance`; `distance` is a power of two and a public constant.
+    /// Lane i exchanged with lane `i ^ distance`; `distance` is a power of two and a public
+    /// constant.
     fn swap_u32(self, a: Self::U32, distance: usize) -> Self::U32;
     /// `b` in lanes whose number has the bit `bit`, a public constant, `a` in the others.
     fn pick_u32(self, a: Self::U32, b: Self::U32, bit: usize) -> Self::U32;

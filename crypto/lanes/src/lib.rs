@@ -1,15 +1,17 @@
 //! Lane types: an instruction set is a type, and kernels are written once, generic over it.
 //!
-//! A [`Lanes`] value is a zero-sized *CPU token*. Tokens of instruction sets that a processor may lack can only be had
-//! from detection, so safe code that holds one may run that backend. A kernel is a type implementing [`Kernel`];
-//! [`Lanes::run`] is its one `#[target_feature]` boundary, and everything below must be `#[inline(always)]` free
-//! functions or methods: a closure does not inherit the boundary's instruction set.
+//! A [`Lanes`] value is a zero-sized *CPU token*. Tokens of instruction sets that a processor may
+//! lack can only be had from detection, so safe code that holds one may run that backend. A kernel
+//! is a type implementing [`Kernel`]; [`Lanes::run`] is its one `#[target_feature]` boundary, and
+//! everything below must be `#[inline(always)]` free functions or methods: a closure does not
+//! inherit the boundary's instruction set.
 //!
-//! The trait offers arithmetic and selection only: no comparison that yields a `bool` and no index taken from a lane.
-//! Generic code therefore cannot branch on data; that is the constant-time argument at source level.
+//! The trait offers arithmetic and selection only: no comparison that yields a `bool` and no index
+//! taken from a lane. Generic code therefore cannot branch on data; that is the constant-time
+//! argument at source level.
 //!
-//! Vectors hold *pairs*: `2 * PAIRS` words of 16 bits, of which each two neighbours share a 32-bit accumulator in
-//! [`Lanes::dot`].
+//! Vectors hold *pairs*: `2 * PAIRS` words of 16 bits, of which each two neighbours share a 32-bit
+//! accumulator in [`Lanes::dot`].
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -75,9 +77,10 @@ impl<L: Lanes<Word = i16> + IntegerLanes + BitLanes + HashLanes> Hardware for L 
 
 /// A computation written against [`Lanes`] or [`FieldLanes`].
 ///
-/// Implementations mark `run` `#[inline(always)]`, so that it is compiled inside the boundary of [`Lanes::run`].
+/// Implementations mark `run` `#[inline(always)]`, so that it is compiled inside the boundary of
+/// [`Lanes::run`].
 pub trait Kernel<L> {
-    /// What the kernel returns.
+    /// The result of the kernel.
     type Output;
 
     /// Runs the kernel on the given lanes.
@@ -86,8 +89,9 @@ pub trait Kernel<L> {
 
 /// Operations on vectors of 16-bit words and their 32-bit accumulators.
 ///
-/// Memory operands are slices of at least the vector's length; only that many words are touched. Additions and
-/// subtractions wrap on hardware; kernels keep their values in ranges where they do not.
+/// Memory operands are slices of at least the vector's length; only that many words are touched.
+/// Additions and subtractions wrap on hardware; kernels keep their values in ranges where they do
+/// not.
 pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     /// Memory element.
     type Word: Word;
@@ -134,16 +138,19 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn nonzero(self, a: Self::I16) -> Self::I16;
     /// All ones where `a` is negative, else zero.
     fn negative(self, a: Self::I16) -> Self::I16;
-    /// All ones where `a`, of absolute value below 2q, is no multiple of q, else zero, for `a_q = a * q^-1 mod 2^16`.
+    /// All ones where `a`, of absolute value below 2q, is no multiple of q, else zero, for `a_q = a
+    /// * q^-1 mod 2^16`.
     fn no_multiple(self, a_q: Self::I16) -> Self::I16;
     /// All ones where `a > 0`, else zero.
     fn positive(self, a: Self::I16) -> Self::I16;
 
-    /// `a * b / 2^16` modulo q, for `b_q = b * q^-1 mod 2^16`; absolute value at most `|a * b| / 2^16 + q / 2 + 1`.
+    /// `a * b / 2^16` modulo q, for `b_q = b * q^-1 mod 2^16`; absolute value at most `|a * b| /
+    /// 2^16 + q / 2 + 1`.
     fn montgomery(self, a: Self::I16, b: Self::I16, b_q: Self::I16, q: Modulus) -> Self::I16;
     /// `a * q^-1 mod 2^16`: prepares a factor for [`Lanes::montgomery`].
     fn prepare(self, a: Self::I16, q: Modulus) -> Self::I16;
-    /// A representative of `a` modulo q with absolute value below q, for any `a`; [`Modulus::barrett_bound`] has its range.
+    /// A representative of `a` modulo q with absolute value below q, for any `a`;
+    /// [`Modulus::barrett_bound`] has its range.
     fn barrett(self, a: Self::I16, q: Modulus) -> Self::I16;
     /// The representative of `a` modulo q in `-(q-1)/2 ..= (q-1)/2`, for any `a`.
     fn freeze(self, a: Self::I16, q: Modulus) -> Self::I16;
@@ -159,7 +166,8 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn dot_broadcast(self, acc: Self::I32, a: Self::I16, from: &[Self::Word]) -> Self::I32 {
         self.dot(acc, a, self.broadcast_pair(from))
     }
-    /// Pairs `(even / 2^16, odd / 2^16)` modulo q; absolute values at most `|x| / 2^16 + q / 2 + 1`.
+    /// Pairs `(even / 2^16, odd / 2^16)` modulo q; absolute values at most `|x| / 2^16 + q / 2 +
+    /// 1`.
     fn reduce(self, even: Self::I32, odd: Self::I32, q: Modulus) -> Self::I16;
 
     /// The two words of each pair exchanged.
@@ -171,8 +179,8 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     /// The first words of all pairs to `first`, the second words to `second`: `PAIRS` words each.
     fn store_split(self, first: &mut [Self::Word], second: &mut [Self::Word], a: Self::I16);
 
-    /// Transposes `PAIRS` vectors of pairs: pair `j` of vector `i` of `from` goes to row `j`, pair `i` of `to`, whose rows
-    /// are `stride` words apart. Where rows overlap, the later one stays.
+    /// Transposes `PAIRS` vectors of pairs: pair `j` of vector `i` of `from` goes to row `j`, pair
+    /// `i` of `to`, whose rows are `stride` words apart. Where rows overlap, the later one stays.
     #[inline(always)]
     fn transpose(self, from: &[Self::Word], to: &mut [Self::Word], stride: usize) {
         for j in 0..Self::PAIRS {

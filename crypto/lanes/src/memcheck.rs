@@ -1,8 +1,9 @@
-//! Requests to valgrind's memcheck, which tracks what was computed from *undefined* bytes and reports every branch and every
-//! address that depends on them. Marked undefined, a secret is therefore followed wherever it goes.
+//! Requests to valgrind's memcheck, which tracks what was computed from *undefined* bytes and
+//! reports every branch and every address that depends on them. Marked undefined, a secret is
+//! therefore followed wherever it goes.
 //!
-//! A request is a sequence of instructions that does nothing on a processor and that valgrind recognises (`valgrind.h`). None of
-//! these functions changes what the program computes.
+//! A request is a sequence of instructions that does nothing on a processor and that valgrind
+//! recognises (`valgrind.h`). None of these functions changes what the program computes.
 
 use core::arch::asm;
 
@@ -18,8 +19,9 @@ const GET_VBITS: u64 = MEMCHECK + 8;
 fn request(code: u64, arguments: [u64; 3]) -> u64 {
     let block = [code, arguments[0], arguments[1], arguments[2], 0, 0];
     let answer;
-    // SAFETY: the rotations add up to 128 bits and the exchange is one of a register with itself; valgrind reads the block, and the
-    // requests made here write definedness only, or to memory that the caller lent.
+    // SAFETY: the rotations add up to 128 bits and the exchange is one of a register with itself;
+    // valgrind reads the block, and the requests made here write definedness only, or to memory
+    // that the caller lent.
     unsafe {
         asm!(
             "rol rdi, 3",
@@ -58,7 +60,7 @@ pub fn public(answer: bool) -> bool {
     core::hint::black_box(byte)[0] != 0
 }
 
-/// How many bits of `bytes` memcheck holds undefined; `None` without it.
+/// The number of bits of `bytes` that memcheck considers undefined; `None` without memcheck.
 pub fn undefined_bits(bytes: &[u8]) -> Option<u64> {
     let mut bits = vec![0u8; bytes.len()];
     let arguments = [bytes.as_ptr() as u64, bits.as_mut_ptr() as u64, bytes.len() as u64];

@@ -1,3 +1,5 @@
+//! Moduli of 16-bit arithmetic and their constants.
+
 /// An odd modulus below 2^13 with the constants that reductions need, derived at compile time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modulus {
@@ -24,15 +26,16 @@ impl Modulus {
         Modulus { q, inverse: inverse as i16, reciprocal: reciprocal as i16 }
     }
 
-    /// The largest absolute value that [`Lanes::barrett`](crate::Lanes::barrett) gives, if what it is given has at most the
-    /// absolute value `largest`, up to 2^15.
+    /// The largest absolute value that [`Lanes::barrett`](crate::Lanes::barrett) gives, if what it
+    /// is given has at most the absolute value `largest`, up to 2^15.
     pub const fn barrett_bound(self, largest: i32) -> i16 {
         assert!(largest >= 0 && largest <= 1 << 15);
         let (q, reciprocal) = (self.q as i32, self.reciprocal as i32);
         let (mut bound, mut t) = (0, 0);
         loop {
             let edge = (2 * t + 1) << 14;
-            // Up to the one below zero, the quotient is -t; from the other on above zero, it is t + 1.
+            // Up to the one below zero, the quotient is -t; from the other on above zero, it is t +
+            // 1.
             let (last, first) = (edge / reciprocal, (edge + reciprocal - 1) / reciprocal);
             let end = if last < largest { last } else { largest };
             if end - t * q > bound {

@@ -1,5 +1,8 @@
-/// `x`, in a general register, with nothing known about it. Compilers that see two scalar computations of one shape may compute
-/// them in a vector, which costs more than it saves if they are short.
+//! A hint that keeps scalar computations out of vectors.
+
+/// `x`, in a general register, with nothing known about it. Compilers that see two scalar
+/// computations of one shape may compute them in a vector, which costs more than it saves if they
+/// are short.
 #[inline(always)]
 pub fn scalar(mut x: u64) -> u64 {
     #[cfg(target_arch = "x86_64")]

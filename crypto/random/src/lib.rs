@@ -1,9 +1,12 @@
-//! Random bytes for one operation, such as the generation of a batch of keys: AES-256 in counter mode.
+//! Random bytes for one operation, such as the generation of a batch of keys: AES-256 in counter
+//! mode.
 //!
-//! Asking the operating system for every byte would cost more than all the arithmetic of a batch, and even a key from it more than some
-//! operations' arithmetic saves. So each thread keeps a key. An operation's first bytes replace it: what the operation draws cannot be
-//! found out from what the thread has afterwards. The operating system gives a new one after [`OPERATIONS_PER_SEED`] operations, and in
-//! a child of fork, where the parent's must not be used; where the kernel cannot tell a child, for each operation.
+//! Asking the operating system for every byte would cost more than all the arithmetic of a batch,
+//! and even a key from it more than some operations' arithmetic saves. So each thread keeps a key.
+//! An operation's first bytes replace it: what the operation draws cannot be found out from what
+//! the thread has afterwards. The operating system gives a new one after [`OPERATIONS_PER_SEED`]
+//! operations, and in a child of fork, where the parent's must not be used; where the kernel cannot
+//! tell a child, for each operation.
 
 #![forbid(unsafe_code)]
 
@@ -28,14 +31,15 @@ const CHUNK_BYTES: usize = 64 * BLOCK_BYTES;
 /// Operations after which a thread draws a new key from the operating system.
 pub const OPERATIONS_PER_SEED: u32 = 64;
 
-/// Random bytes for one operation; made anew for each. Takes its key when it is first asked; its state is erased on drop.
+/// Random bytes for one operation; made anew for each. Takes its key when it is first asked; its
+/// state is erased on drop.
 ///
 /// A child of fork that goes on with an operation of its parent draws from a key of its own.
 #[derive(Default)]
 pub struct OperationRandom(Option<Secret<Stream>>);
 
 impl OperationRandom {
-    /// A generator that nobody else has.
+    /// A generator with a key of its own.
     pub fn new() -> Self {
         Self::default()
     }
@@ -79,7 +83,7 @@ impl Root {
     }
 }
 
-/// Begins a stream that nobody else has.
+/// Begins a stream with a key of its own.
 fn begin(stream: &mut Stream) -> Result<(), getrandom::Error> {
     let of_thread = ROOT.try_with(|root| {
         let mut root = root.try_borrow_mut().ok()?;
@@ -95,7 +99,8 @@ fn begin(stream: &mut Stream) -> Result<(), getrandom::Error> {
     Ok(())
 }
 
-/// The encrypted numbers 0, 1, 2, ... as little-endian blocks. Zeros are a stream that has not begun.
+/// The encrypted numbers 0, 1, 2, ... as little-endian blocks. Zeros are a stream that has not
+/// begun.
 #[derive(FromZeros)]
 struct Stream {
     keys: Keys,
@@ -211,7 +216,8 @@ impl TryRng for OperationRandom {
                 begin(stream)?;
             }
             stream.fill(bytes);
-            // A signal handler may have forked meanwhile: then the child filled them from a wiped stream.
+            // A signal handler may have forked meanwhile: then the child filled them from a wiped
+            // stream.
             if stream.is_ours() {
                 return Ok(());
             }
@@ -240,7 +246,7 @@ mod tests {
         stream
     }
 
-    /// What `openssl enc -aes-256-ecb -nopad` makes of the numbers 0 to 3.
+    /// The output of `openssl enc -aes-256-ecb -nopad` for the numbers 0 to 3.
     #[test]
     fn is_counter_mode() {
         let hex = |text: &str| -> Vec<u8> {
@@ -287,7 +293,7 @@ mod tests {
                 assert_eq!(root.uses, OPERATIONS_PER_SEED - 1 - i % OPERATIONS_PER_SEED);
             }
         }
-        // What another process left.
+        // State of another process.
         root.generation = root.generation.and_then(|number| number.checked_add(1));
         root.uses = 2;
         root.begin(&mut stream).unwrap();

@@ -63,7 +63,7 @@ pub enum Record {
 pub struct Count {
     /// The number of the line. It chooses the byte that [`Count::ss_reject`] is about.
     pub count: usize,
-    /// Where the DRBG starts.
+    /// Seed of the DRBG.
     pub seed: [u8; SEED_BYTES],
     /// The public key.
     pub pk: Expected,
@@ -82,7 +82,7 @@ pub struct Count {
 pub struct Sequence {
     /// The number of key pairs, at least 1.
     pub n: usize,
-    /// Where the DRBG starts.
+    /// Seed of the DRBG.
     pub seed: [u8; SEED_BYTES],
     /// The SHA-256 digest of the n public keys, concatenated.
     pub pks_sha256: [u8; DIGEST_BYTES],
@@ -104,7 +104,7 @@ impl Expected {
     ///
     /// # Errors
     ///
-    /// What is different, in one line for people.
+    /// A one-line description of the difference.
     pub fn check(&self, actual: &[u8]) -> Result<(), String> {
         match self {
             Expected::Whole(expected) => check_whole(expected, actual),

@@ -5,7 +5,7 @@ use reference::drbg::{Drbg, SEED_BYTES};
 use reference::kat::{self, Record};
 use reference::sntrup::Parameters;
 
-/// What every `PQCgenKAT` run starts from: 00 01 .. 2f.
+/// The seed of every `PQCgenKAT` run: 00 01 .. 2f.
 fn nist() -> Drbg {
     Drbg::new(&std::array::from_fn(|i| i as u8))
 }

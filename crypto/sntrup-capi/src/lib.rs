@@ -1,4 +1,5 @@
-//! libsntrup: the NIST KEM API for the six parameter sets, with batch key generation. `include/sntrup.h` documents it.
+//! libsntrup: the NIST KEM API for the six parameter sets, with batch key generation.
+//! `include/sntrup.h` documents it.
 
 use core::ffi::{c_int, c_uchar};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,25 +1,27 @@
-//! Key generation for many keys at once: one inversion in R/3 and one in R/q, the rest by Montgomery's trick (OpenSSLNTRU,
-//! section 3.1).
+//! Key generation for many keys at once: one inversion in R/3 and one in R/q, the rest by
+//! Montgomery's trick (OpenSSLNTRU, section 3.1).
 
 use lanes::Hardware;
 use secret::Secret;
 use zerocopy::FromZeros;
 
 use crate::encode::{DecodeSmall, EncodeSmall};
+use crate::erase::{Erase, wipe};
 use crate::error::Error;
 use crate::kem::KeyPair;
 use crate::operations::Source;
 use crate::params::ParameterSet;
-use crate::product::{Coefficients, Erase, Transform, Workspace, wipe};
+use crate::product::{Coefficients, Transform, Workspace};
 use crate::public::public;
 use crate::r3;
 use crate::recip::{r3_invert, rq_invert_triple};
 use crate::short::{self, SamplingSpace};
 
-/// Keys that share an inversion in each ring. What is kept of more does not fit into the processor's second cache, which costs as
-/// much as is saved.
+/// Keys that share an inversion in each ring. Slots of more keys do not fit into the second-level
+/// cache, which costs as much as is saved.
 const CHUNK: usize = 128;
-/// Chunks with a g that is not invertible in R/3 before the random source is blamed: one has probability 2^-75.
+/// Chunks with a g that is not invertible in R/3 before the random source is blamed: one has
+/// probability 2^-75.
 const ATTEMPTS: usize = 3;
 
 /// `count` key pairs; the same as `count` batches of one from the same stream.
@@ -55,12 +57,12 @@ where
     result.map(|()| keys)
 }
 
-/// What batches of keys are made in, for whoever makes many of them: fresh memory from the system costs time, and each thread's
-/// allocator would keep some. Between batches it holds zeros.
+/// Memory for batches of keys, to be kept between batches: fresh memory from the system costs time,
+/// and each thread's allocator would keep some. Between batches it holds zeros.
 pub struct BatchMemory<P: ParameterSet>(Option<Memory<P>>);
 
 impl<P: ParameterSet> Default for BatchMemory<P> {
-    /// Nothing yet: the first batch takes what it needs, about 10 KB a key up to 128 of them.
+    /// No memory yet. The first batch allocates about 10 KB for each key, of at most 128 keys.
     fn default() -> Self {
         BatchMemory(None)
     }
@@ -83,11 +85,11 @@ where
     for _ in 0..ATTEMPTS {
         keys.truncate(first);
         for slot in &mut *slots {
-            keys.push(draw(lanes, slot, space, random)?);
+            keys.push(sample_key(lanes, slot, space, random)?);
         }
         let keys = &mut keys[first..];
-        if invert::<P, L, Small>(lanes, slots, space, keys) {
-            invert::<P, L, Large>(lanes, slots, space, keys);
+        if invert::<P, L, Mod3>(lanes, slots, space, keys) {
+            invert::<P, L, ModQ>(lanes, slots, space, keys);
             KeyPair::add_hashes(lanes, keys);
             return Ok(());
         }
@@ -101,7 +103,7 @@ struct Memory<P: ParameterSet> {
     space: Secret<Space<P>>,
 }
 
-/// What is kept of a key while its chunk is made.
+/// The values of a key that are needed until its chunk is complete.
 #[derive(FromZeros)]
 struct Slot<P: ParameterSet> {
     g: Transform<P>,
@@ -110,14 +112,14 @@ struct Slot<P: ParameterSet> {
     prefix: Transform<P>,
 }
 
-/// What the steps for one key work with.
+/// Scratch memory of the steps for one key.
 #[derive(FromZeros)]
 struct Space<P: ParameterSet> {
     /// One polynomial comes from a step, the other from the one before.
     element: Coefficients<P>,
     total: Coefficients<P>,
     scratch: Scratch<P>,
-    /// Random bytes, and what becomes of them.
+    /// Random bytes for the polynomial that is sampled.
     bytes: P::SampleBytes,
     sampling: SamplingSpace<P>,
 }
@@ -141,7 +143,7 @@ impl<P: ParameterSet> Erase for Space<P> {
 }
 
 impl<P: ParameterSet> Memory<P> {
-    /// Overwrites what a chunk of up to `used` keys left.
+    /// Overwrites the memory of a chunk of up to `used` keys.
     fn erase(&mut self, used: usize) {
         for Slot { g, f, prefix } in &mut self.slots[..used] {
             g.erase();
@@ -157,8 +159,9 @@ impl<P: ParameterSet> Memory<P> {
     }
 }
 
-/// Draws what a key pair is made of, in the specification's order. The key has f and rho, and g where 1/g is to be.
-fn draw<P, L>(
+/// Samples g, f and rho of a key pair, in the order of the specification. The returned key holds f
+/// and rho, and g in the place of 1/g.
+fn sample_key<P, L>(
     lanes: L,
     slot: &mut Slot<P>,
     space: &mut Space<P>,
@@ -173,7 +176,7 @@ where
     loop {
         random(bytes.as_mut())?;
         short::small_derand(lanes, element, bytes);
-        // A g that is not invertible is thrown away.
+        // Only an invertible g is kept.
         if public(r3::is_invertible_by_small_factors(lanes, element)) {
             break;
         }
@@ -195,12 +198,12 @@ trait Ring<P: ParameterSet> {
     fn factor(slot: &Slot<P>) -> &Transform<P>;
     /// Its encoding.
     fn encoding(key: &mut KeyPair<P>) -> &mut [u8];
-    /// Brings a product from R/q into the ring.
-    fn settle<L: Hardware>(lanes: L, a: &mut Coefficients<P>);
+    /// Reduces a product computed in R/q to the ring.
+    fn reduce<L: Hardware>(lanes: L, a: &mut Coefficients<P>);
     /// Replaces an element by its inverse, up to a fixed factor, and says whether it has one.
     fn reciprocal<L: Hardware>(lanes: L, a: &mut Coefficients<P>) -> bool;
-    /// Takes the inverse of a key's element.
-    fn take<L: Hardware>(
+    /// Stores the inverse of a key's element: 1/g in the secret key, or h = g / (3 f) in both keys.
+    fn store_inverse<L: Hardware>(
         lanes: L,
         inverse: &mut Coefficients<P>,
         slot: &Slot<P>,
@@ -218,14 +221,14 @@ trait Ring<P: ParameterSet> {
     ) {
         product.set_product(lanes, a, b, workspace);
         product.invert(lanes, out, workspace);
-        Self::settle(lanes, out);
+        Self::reduce(lanes, out);
     }
 }
 
-/// R/3.
-struct Small;
+/// The ring R/3.
+struct Mod3;
 
-impl<P: ParameterSet> Ring<P> for Small {
+impl<P: ParameterSet> Ring<P> for Mod3 {
     fn factor(slot: &Slot<P>) -> &Transform<P> {
         &slot.g
     }
@@ -234,7 +237,7 @@ impl<P: ParameterSet> Ring<P> for Small {
         key.parts_mut().g_inverse
     }
 
-    fn settle<L: Hardware>(lanes: L, a: &mut Coefficients<P>) {
+    fn reduce<L: Hardware>(lanes: L, a: &mut Coefficients<P>) {
         lanes.run(r3::Reduce::<P, L>(a));
     }
 
@@ -242,7 +245,7 @@ impl<P: ParameterSet> Ring<P> for Small {
         r3_invert(lanes, a)
     }
 
-    fn take<L: Hardware>(
+    fn store_inverse<L: Hardware>(
         lanes: L,
         inverse: &mut Coefficients<P>,
         _: &Slot<P>,
@@ -253,10 +256,10 @@ impl<P: ParameterSet> Ring<P> for Small {
     }
 }
 
-/// R/q; inverses come divided by 3.
-struct Large;
+/// The ring R/q. Inverses are divided by 3.
+struct ModQ;
 
-impl<P: ParameterSet> Ring<P> for Large {
+impl<P: ParameterSet> Ring<P> for ModQ {
     fn factor(slot: &Slot<P>) -> &Transform<P> {
         &slot.f
     }
@@ -265,14 +268,14 @@ impl<P: ParameterSet> Ring<P> for Large {
         key.parts_mut().f
     }
 
-    fn settle<L: Hardware>(_: L, _: &mut Coefficients<P>) {}
+    fn reduce<L: Hardware>(_: L, _: &mut Coefficients<P>) {}
 
     fn reciprocal<L: Hardware>(lanes: L, a: &mut Coefficients<P>) -> bool {
         rq_invert_triple(lanes, a);
         true
     }
 
-    fn take<L: Hardware>(
+    fn store_inverse<L: Hardware>(
         lanes: L,
         inverse: &mut Coefficients<P>,
         slot: &Slot<P>,
@@ -286,7 +289,9 @@ impl<P: ParameterSet> Ring<P> for Large {
     }
 }
 
-/// Inverts the elements of all `keys`, by Montgomery's trick, and says whether it could.
+/// Inverts the elements of all `keys` by Montgomery's trick: one inversion and three products for
+/// each further key (Bernstein, Brumley, Chen and Tuveri, "OpenSSLNTRU", section 3.1). Returns
+/// whether all are invertible.
 fn invert<P: ParameterSet, L: Hardware, R: Ring<P>>(
     lanes: L,
     slots: &mut [Slot<P>],
@@ -296,7 +301,8 @@ fn invert<P: ParameterSet, L: Hardware, R: Ring<P>>(
     let Space { element, total, scratch, .. } = space;
     let n = slots.len();
 
-    // Prefix i is the product of elements 0 ..= i. The first one is the element, the last one is needed as a polynomial only.
+    // Prefix i is the product of elements 0 ..= i. The first one is the element, the last one is
+    // needed as a polynomial only.
     lanes.run(DecodeSmall(total, R::encoding(&mut keys[0])));
     for i in 1..n {
         let Scratch { product, workspace, .. } = &mut *scratch;
@@ -317,9 +323,9 @@ fn invert<P: ParameterSet, L: Hardware, R: Ring<P>>(
         let before = prefix::<P, R>(slots, i - 1);
         R::multiply(lanes, element, [before, suffix], product, workspace);
         R::multiply(lanes, total, [R::factor(&slots[i]), suffix], product, workspace);
-        R::take(lanes, element, &slots[i], &mut keys[i], scratch);
+        R::store_inverse(lanes, element, &slots[i], &mut keys[i], scratch);
     }
-    R::take(lanes, total, &slots[0], &mut keys[0], scratch);
+    R::store_inverse(lanes, total, &slots[0], &mut keys[0], scratch);
     true
 }
 

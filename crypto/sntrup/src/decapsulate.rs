@@ -7,14 +7,33 @@ use zeroize::Zeroizing;
 
 use crate::encapsulate::encode_product;
 use crate::encode::{DecodeRounded, DecodeRq, DecodeSmall, EncodeSmall};
+use crate::erase::wipe;
 use crate::hash::{Hash, Purpose, hash, hash_all, session_hash};
 use crate::kem::{Ciphertext, SecretKey, SharedSecret, mask, weight_mismatch};
 use crate::params::{Array, HASH_BYTES, ParameterSet};
-use crate::product::{Coefficients, Transform, Workspace, wipe};
+use crate::product::{Coefficients, Transform, Workspace};
 use crate::r3;
 use crate::rq::TripleToSmall;
 
-/// A secret key with its transforms, for many decapsulations on one backend. In protected memory; erased on drop.
+/// A secret key with its transforms, for many decapsulations on one backend. In protected memory;
+/// erased on drop.
+///
+/// ```
+/// use sntrup::{Backend, Ciphertext, KeyPair, Sntrup761};
+/// # let mut random = reference::drbg::Drbg::new(&[9; 48]);
+/// let backend = Backend::best();
+/// let (public, secret) = KeyPair::<Sntrup761>::generate(backend, &mut random)?.into_parts();
+/// let expanded = secret.expand(backend);
+/// let (ciphertext, ours) = public.encapsulate(backend, &mut random)?;
+/// assert_eq!(expanded.decapsulate(&ciphertext).as_bytes(), ours.as_bytes());
+///
+/// // A changed ciphertext gives another secret, not an error.
+/// let mut bytes = ciphertext.as_bytes().to_vec();
+/// bytes[0] ^= 1;
+/// let changed = Ciphertext::<Sntrup761>::from_bytes(&bytes)?;
+/// assert_ne!(expanded.decapsulate(&changed).as_bytes(), ours.as_bytes());
+/// # Ok::<(), sntrup::Error>(())
+/// ```
 pub struct ExpandedKey<P: ParameterSet> {
     backend: Backend,
     key: SecretKey<P>,
@@ -43,8 +62,8 @@ impl<P: ParameterSet> ExpandedKey<P> {
     /// As [`SecretKey::decapsulate`].
     pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
         let factors = FromExpansion(&self.expansion);
-        let what = Decapsulate { key: &self.key, ciphertext, factors };
-        P::decapsulate_expanded(self.backend, what)
+        let operation = Decapsulate { key: &self.key, ciphertext, factors };
+        P::decapsulate_expanded(self.backend, operation)
     }
 }
 
@@ -57,7 +76,7 @@ pub(crate) fn once<P: ParameterSet>(
     P::decapsulate(backend, Decapsulate { key, ciphertext, factors: FromBytes(key) })
 }
 
-/// What a decapsulation multiplies by, in this order.
+/// Factors of the products in a decapsulation, in this order.
 #[derive(Clone, Copy)]
 enum Factor {
     F,
@@ -65,7 +84,7 @@ enum Factor {
     H,
 }
 
-/// Where the factors of a decapsulation come from.
+/// A source of the factors of a decapsulation.
 trait Factors<P: ParameterSet> {
     /// Multiplies `product` by a factor; `other`, `a` and `space` are used on the way.
     fn multiply<L: Hardware>(

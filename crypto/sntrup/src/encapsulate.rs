@@ -1,4 +1,4 @@
-//! Encapsulation, and what of it can be done before the peer's key is known.
+//! Encapsulation, and its preparation before the peer's key is known.
 
 use core::marker::PhantomData;
 
@@ -10,8 +10,8 @@ use zeroize::Zeroizing;
 
 use crate::encode::{DecodeRq, DecodeSmall, EncodeRounded, EncodeSmall};
 use crate::error::Error;
-use crate::hash::{Begun, Hash, Purpose, advance_two, finish, hash, hash_all};
-use crate::kem::{Ciphertext, PublicKey, SharedSecret, what};
+use crate::hash::{Hash, PartialHash, Purpose, advance_two, finish, hash, hash_all};
+use crate::kem::{Ciphertext, PublicKey, SharedSecret, object};
 use crate::operations::Source;
 use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Transform, Workspace};
@@ -19,8 +19,23 @@ use crate::rq::Round;
 use crate::sha512::BLOCK_BYTES;
 use crate::short::{self, SamplingSpace};
 
-/// All of one encapsulation that does not depend on the public key: r, hashed and transformed. For one use:
-/// [`PreparedEncapsulation::encapsulate`] consumes it. In protected memory; erased on drop.
+/// The part of one encapsulation that does not depend on the public key: r, its hash and its
+/// transform. It is for one use: [`PreparedEncapsulation::encapsulate`] consumes it. In protected
+/// memory; erased on drop.
+///
+/// ```
+/// use sntrup::{Backend, KeyPair, PreparedEncapsulation, PublicKey, Sntrup761};
+/// # let mut random = reference::drbg::Drbg::new(&[8; 48]);
+/// let backend = Backend::best();
+/// let prepared = PreparedEncapsulation::<Sntrup761>::generate(backend, &mut random)?;
+///
+/// // Later, when the peer's key has arrived:
+/// let key = KeyPair::<Sntrup761>::generate(backend, &mut random)?;
+/// let public = PublicKey::<Sntrup761>::from_bytes(key.public_key().as_bytes())?;
+/// let (ciphertext, ours) = prepared.encapsulate(&public);
+/// assert_eq!(key.decapsulate(backend, &ciphertext).as_bytes(), ours.as_bytes());
+/// # Ok::<(), sntrup::Error>(())
+/// ```
 pub struct PreparedEncapsulation<P: ParameterSet> {
     backend: Backend,
     r: Secret<Prepared<P>>,
@@ -51,7 +66,8 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
         P::prepare(backend, Prepare { backend, random })
     }
 
-    /// Prepares `count` encapsulations: the same as `count` single ones drawn one after another from the same stream.
+    /// Prepares `count` encapsulations: the same as `count` single ones drawn one after another
+    /// from the same stream.
     ///
     /// # Errors
     /// The random source failed.
@@ -72,7 +88,8 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
     /// Bytes that [`PreparedEncapsulation::write`] writes.
     pub const BYTES: usize = P::SMALL_BYTES + HASH_BYTES;
 
-    /// Writes [`Self::BYTES`] bytes: r and its hash, of which the rest is made again sooner than it could be fetched. Handle with care.
+    /// Writes [`Self::BYTES`] bytes: the secret r and its hash. The transform is not written: it is
+    /// computed again faster than it could be fetched.
     ///
     /// # Panics
     /// `out` has another length.
@@ -82,30 +99,31 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
         hash.copy_from_slice(&self.r.hash);
     }
 
-    /// Reads what [`PreparedEncapsulation::write`] wrote and nobody else could have changed since: only the length is checked.
+    /// Reads bytes that [`PreparedEncapsulation::write`] wrote, from trusted memory: only the
+    /// length is checked.
     ///
     /// # Errors
     /// The length is not [`Self::BYTES`].
     pub fn from_trusted_bytes(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
         if bytes.len() != Self::BYTES {
-            let what = what::<P>("prepared encapsulation");
-            return Err(Error::Length { what, expected: Self::BYTES, actual: bytes.len() });
+            let object = object::<P>("prepared encapsulation");
+            return Err(Error::Length { object, expected: Self::BYTES, actual: bytes.len() });
         }
         Ok(P::prepare_again(backend, PrepareAgain { backend, bytes, parameter_set: PhantomData }))
     }
 
-    /// Whether it lies in protected memory, as it does unless there was none.
+    /// Whether the secret lies in protected memory. It does unless the system provided none.
     pub fn is_protected(&self) -> bool {
         self.r.is_protected()
     }
 
-    /// Makes a shared secret and the ciphertext that tells the key's owner about it.
+    /// Makes a shared secret, and the ciphertext from which the owner of the key computes it.
     pub fn encapsulate(self, key: &PublicKey<P>) -> (Ciphertext<P>, SharedSecret) {
-        P::encapsulate(self.backend, Encapsulate { key, r: From::Prepared(self.r) })
+        P::encapsulate(self.backend, Encapsulate { key, r: Randomness::Prepared(self.r) })
     }
 }
 
-/// What `make` makes of 4p bytes drawn in one call and then erased.
+/// Calls `make` with 4p random bytes, drawn in one call, which are then erased.
 pub(crate) fn with_sample<P: ParameterSet, R: TryCryptoRng + ?Sized, T>(
     random: &mut R,
     make: impl FnOnce(&P::SampleBytes) -> T,
@@ -134,7 +152,7 @@ impl<P: ParameterSet> Dispatch for Prepare<'_, P> {
     }
 }
 
-/// What was prepared, from what [`PreparedEncapsulation::write`] wrote.
+/// Restores a preparation from the bytes of [`PreparedEncapsulation::write`].
 pub(crate) struct PrepareAgain<'a, P: ParameterSet> {
     backend: Backend,
     bytes: &'a [u8],
@@ -169,7 +187,7 @@ fn prepare<P: ParameterSet, L: Hardware>(
     prepared
 }
 
-/// A multiple of the numbers of lanes.
+/// Encapsulations whose hashes are computed together: a multiple of the numbers of lanes.
 const HASHED_TOGETHER: usize = 16;
 
 pub(crate) struct PrepareBatch<'a, P: ParameterSet> {
@@ -233,15 +251,15 @@ pub(crate) fn encode_product<P: ParameterSet, L: Hardware>(
     lanes.run(EncodeRounded(rounded, bytes));
 }
 
-/// What an encapsulation's r is made from.
-pub(crate) enum From<'a, P: ParameterSet> {
+/// The source of the polynomial r of an encapsulation.
+pub(crate) enum Randomness<'a, P: ParameterSet> {
     Prepared(Secret<Prepared<P>>),
     Random(&'a P::SampleBytes),
 }
 
 pub(crate) struct Encapsulate<'a, P: ParameterSet> {
     pub(crate) key: &'a PublicKey<P>,
-    pub(crate) r: From<'a, P>,
+    pub(crate) r: Randomness<'a, P>,
 }
 
 impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
@@ -251,10 +269,10 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let key = self.key.as_bytes();
         let space = &mut Workspace::new();
-        let mut key_hash = Begun::new();
+        let mut key_hash = PartialHash::new();
         let r = match self.r {
-            From::Prepared(r) => r,
-            From::Random(random) => hashed_with(lanes, random, &mut key_hash, key, space),
+            Randomness::Prepared(r) => r,
+            Randomness::Random(random) => hashed_with(lanes, random, &mut key_hash, key, space),
         };
         complete(lanes, key, &r, &mut key_hash, space)
     }
@@ -266,7 +284,7 @@ fn complete<P: ParameterSet, L: Hardware>(
     lanes: L,
     key: &[u8],
     r: &Prepared<P>,
-    key_hash: &mut Begun,
+    key_hash: &mut PartialHash,
     space: &mut Workspace<P>,
 ) -> (Ciphertext<P>, SharedSecret) {
     let mut h = Coefficients::zero();
@@ -278,8 +296,9 @@ fn complete<P: ParameterSet, L: Hardware>(
     let rounded = &mut ciphertext.as_mut()[..P::ROUNDED_BYTES];
     encode_product(lanes, &mut product, &mut h, space, rounded);
 
-    // The confirmation depends on the key's hash, and comes last in what the session key is the hash of.
-    let mut session = Begun::new();
+    // The confirmation depends on the key's hash, and comes last in what the session key is the
+    // hash of.
+    let mut session = PartialHash::new();
     let known = (1 + HASH_BYTES + P::ROUNDED_BYTES) / BLOCK_BYTES;
     let blocks = known.min(key_hash.remaining(Purpose::PublicKey, &[key]));
     advance_two(
@@ -299,18 +318,19 @@ fn complete<P: ParameterSet, L: Hardware>(
     (Ciphertext(ciphertext), secret)
 }
 
-/// r of an encapsulation for `key`, of whose hash the first blocks are computed along with that of r. Not inlined, as above.
+/// r of an encapsulation for `key`, of whose hash the first blocks are computed along with that of
+/// r. Not inlined, as above.
 #[inline(never)]
 fn hashed_with<P: ParameterSet, L: Hardware>(
     lanes: L,
     random: &P::SampleBytes,
-    key_hash: &mut Begun,
+    key_hash: &mut PartialHash,
     key: &[u8],
     space: &mut Workspace<P>,
 ) -> Secret<Prepared<P>> {
     let mut r = prepare::<P, L>(lanes, random, space);
     let Prepared { bytes, hash, .. } = &mut *r;
-    let (mut r_hash, parts) = (Begun::new(), [bytes.as_ref()]);
+    let (mut r_hash, parts) = (PartialHash::new(), [bytes.as_ref()]);
     let blocks = r_hash.remaining(Purpose::Small, &parts);
     let of_r = (&mut r_hash, Purpose::Small, &parts[..]);
     advance_two(lanes, blocks, of_r, (key_hash, Purpose::PublicKey, &[key]));

@@ -1,19 +1,22 @@
-//! Encode and Decode: integers below given moduli as bytes, by merging neighbours (round-3 specification, section 4).
+//! Encode and Decode: integers below given moduli as bytes, by merging neighbours (round-3
+//! specification, section 4).
 //!
-//! All moduli of a level but the last one are equal, so a level is two moduli and the whole plan is known at compile time.
-//! Decoding divides by multiplication with a reciprocal.
+//! All moduli of a level but the last one are equal, so a level is two moduli and the whole plan is
+//! known at compile time. Decoding divides by multiplication with a reciprocal.
 
 use lanes::{Hardware, Kernel, Modulus};
 
+use crate::erase::wipe;
 use crate::params::ParameterSet;
-use crate::product::{Coefficients, wipe};
+use crate::product::Coefficients;
 
 /// Merged values stay below this.
 const LIMIT: u32 = 1 << 14;
 /// Levels of the longest plan: 1277 values take 11 mergers.
 const MAX_LEVELS: usize = 11;
 
-/// What `m` becomes, and how many bytes leave, when a value below `m` is shortened below [`LIMIT`].
+/// Shortens a value below `m` to one below [`LIMIT`]: the new modulus, and the number of low bytes
+/// that are written out.
 const fn shorten(mut m: u64) -> (u32, u32) {
     let mut bytes = 0;
     while m >= LIMIT as u64 {
@@ -38,7 +41,8 @@ struct Divisor {
 
 impl Divisor {
     const fn new(divisor: u32) -> Self {
-        // With e = reciprocal * divisor - 2^(32 + shift) <= divisor, x * e < 2^(32 + shift) makes the quotient exact.
+        // With e = reciprocal * divisor - 2^(32 + shift) <= divisor, x * e < 2^(32 + shift) makes
+        // the quotient exact.
         let shift = u32::BITS - divisor.leading_zeros() - 2;
         let reciprocal = (1u64 << (32 + shift)) / divisor as u64 + 1;
         Divisor { divisor, reciprocal: reciprocal as u32, shift }
@@ -51,7 +55,8 @@ impl Divisor {
         (quotient, x - quotient * self.divisor)
     }
 
-    /// Pairs of remainder and quotient of each `x < 2^30`, the latter modulo the divisor if it is less than two of them.
+    /// Pairs of remainder and quotient of each `x < 2^30`, the latter modulo the divisor if it is
+    /// less than two of them.
     #[inline(always)]
     fn split<L: Hardware>(&self, lanes: L, x: L::U32) -> L::I16 {
         let divisor = lanes.splat_u32(self.divisor);
@@ -139,7 +144,7 @@ impl Plan {
         let mut at = 0;
         for level in self.levels() {
             let full = (level.len - 1) / 2;
-            // What the vectors, rounded up, would overwrite.
+            // Whole vectors would overwrite these.
             let (first, second) = (values[2 * full], values[2 * full + 1]);
             for i in (0..full).step_by(L::PAIRS) {
                 let merged =
@@ -168,8 +173,9 @@ impl Plan {
         }
     }
 
-    /// Reads `values`, with room as for [`Plan::encode`], from `bytes`. Every byte string gives values below the modulus;
-    /// [`Plan::encode`] gives the same string back only if it is canonical.
+    /// Reads `values`, with room as for [`Plan::encode`], from `bytes`. Every byte string gives
+    /// values below the modulus; [`Plan::encode`] gives the same string back only if it is
+    /// canonical.
     #[inline(always)]
     fn decode<L: Hardware>(&self, lanes: L, bytes: &[u8], values: &mut [i16]) {
         let mut at = self.bytes - self.final_bytes;
@@ -270,7 +276,8 @@ impl<P: ParameterSet> Plans<P> {
     const OFFSET: i16 = P::Q / 2;
 }
 
-/// Encodes an element of R/q with centred coefficients into [`ParameterSet::PUBLIC_KEY_BYTES`] bytes.
+/// Encodes an element of R/q with centred coefficients into [`ParameterSet::PUBLIC_KEY_BYTES`]
+/// bytes.
 pub(crate) struct EncodeRq<'a, P: ParameterSet>(
     pub(crate) &'a Coefficients<P>,
     pub(crate) &'a mut [u8],
@@ -313,7 +320,8 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for DecodeRq<'_, P> {
     }
 }
 
-/// Encodes a polynomial whose coefficients are multiples of 3 into [`ParameterSet::ROUNDED_BYTES`] bytes.
+/// Encodes a polynomial whose coefficients are multiples of 3 into [`ParameterSet::ROUNDED_BYTES`]
+/// bytes.
 pub(crate) struct EncodeRounded<'a, P: ParameterSet>(
     pub(crate) &'a Coefficients<P>,
     pub(crate) &'a mut [u8],
@@ -403,13 +411,13 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for DecodeSmall<'_, P> {
         let values = self.0.words_mut();
         for i in (0..P::SMALL_BYTES).step_by(L::PAIRS) {
             let four = load(lanes, 1, self.1, i);
-            lanes.store(&mut values[2 * i..], halves(lanes, four, 4));
+            lanes.store(&mut values[2 * i..], split_bits(lanes, four, 4));
         }
         let one = lanes.splat(1);
         for block in (0..P::P.div_ceil(L::WORDS)).rev() {
             let i = block * L::PAIRS;
             let two = lanes.load_words(&values[i..]);
-            lanes.store(&mut values[2 * i..], lanes.sub(halves(lanes, two, 2), one));
+            lanes.store(&mut values[2 * i..], lanes.sub(split_bits(lanes, two, 2), one));
         }
         values[P::P..].fill(0);
     }
@@ -417,13 +425,14 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for DecodeSmall<'_, P> {
 
 /// Pairs of the `bits` lowest bits of each integer and those above.
 #[inline(always)]
-fn halves<L: Hardware>(lanes: L, a: L::U32, bits: u32) -> L::I16 {
+fn split_bits<L: Hardware>(lanes: L, a: L::U32, bits: u32) -> L::I16 {
     let low = lanes.and_u32(a, lanes.splat_u32((1 << bits) - 1));
     let high = lanes.shift_left_u32(lanes.shift_right_u32(a, bits), 16);
     lanes.pairs(lanes.or_u32(low, high))
 }
 
-/// Whether `bytes` is what [`encode_small`] gives for some Small. Takes the same time for all contents.
+/// Whether `bytes` is what [`encode_small`] gives for some Small. Takes the same time for all
+/// contents.
 pub(crate) fn is_canonical_small<P: ParameterSet>(bytes: &[u8]) -> bool {
     let Some((&last, whole)) = bytes.split_last() else { return false };
     // 3 is no coefficient, and the last byte holds p mod 4 of them.
@@ -471,8 +480,8 @@ mod tests {
         }
     }
 
-    /// A quotient by multiplication grows with what is divided: it is right for all integers below `limit` if it is right where
-    /// quotients change.
+    /// A quotient by multiplication grows with what is divided: it is right for all integers below
+    /// `limit` if it is right where quotients change.
     fn check_division(divisor: Divisor, limit: u32) {
         assert!(limit <= 1 << 30 && divisor.divisor >= 2);
         let d = divisor.divisor;
@@ -503,7 +512,7 @@ mod tests {
             let level = &plan.levels[index];
             let (m, last) = (level.modulus.divisor, level.last.divisor);
             if level.len > 2 {
-                // What a pair is made of, whatever the bytes.
+                // The range of a merged pair, for any bytes.
                 let merged = plan.levels[index + 1].modulus.divisor;
                 let limit = merged << (8 * level.bytes);
                 assert!(m * m <= limit && limit <= 2 * m * m);
@@ -541,7 +550,7 @@ mod tests {
     fn division_is_exact_for_every_divisor() {
         for divisor in 2..LIMIT {
             let fast = Divisor::new(divisor);
-            // What the reciprocal is too large by.
+            // The excess of the reciprocal.
             let power = 1u128 << (32 + fast.shift);
             let excess = u128::from(fast.reciprocal) * u128::from(divisor) - power;
             assert!((1..=u128::from(divisor)).contains(&excess), "{divisor}");

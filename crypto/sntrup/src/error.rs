@@ -1,3 +1,5 @@
+//! Errors of Streamlined NTRU Prime.
+
 use core::fmt;
 
 /// Why an operation was refused.
@@ -6,8 +8,8 @@ use core::fmt;
 pub enum Error {
     /// The input has the wrong size.
     Length {
-        /// What was read: `"sntrup761 public key"`.
-        what: What,
+        /// The kind of object that was read: `"sntrup761 public key"`.
+        object: Object,
         /// Its size in bytes.
         expected: usize,
         /// The size of the input in bytes.
@@ -15,13 +17,13 @@ pub enum Error {
     },
     /// The input has the right size but is not the encoding of anything.
     NotCanonical {
-        /// What was read.
-        what: What,
+        /// The kind of object that was read.
+        object: Object,
     },
     /// The parts of a secret key do not belong together.
     Inconsistent {
-        /// What was read.
-        what: What,
+        /// The kind of object that was read.
+        object: Object,
     },
     /// The random source failed, or gave output that no random source would give.
     RandomSource,
@@ -29,30 +31,30 @@ pub enum Error {
 
 /// A kind of object of one parameter set, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct What {
+pub struct Object {
     /// The parameter set's name.
     pub parameter_set: &'static str,
     /// `"public key"`, `"secret key"` or `"ciphertext"`.
-    pub object: &'static str,
+    pub kind: &'static str,
 }
 
-impl fmt::Display for What {
+impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.parameter_set, self.object)
+        write!(f, "{} {}", self.parameter_set, self.kind)
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Length { what, expected, actual } => {
-                write!(f, "{what} of {actual} bytes: expected {expected}")
+            Error::Length { object, expected, actual } => {
+                write!(f, "{object} of {actual} bytes: expected {expected}")
             }
-            Error::NotCanonical { what } => {
-                write!(f, "{what} is not canonically encoded")
+            Error::NotCanonical { object } => {
+                write!(f, "{object} is not canonically encoded")
             }
-            Error::Inconsistent { what } => {
-                write!(f, "{what} is inconsistent: its parts do not belong together")
+            Error::Inconsistent { object } => {
+                write!(f, "{object} is inconsistent: its parts do not belong together")
             }
             Error::RandomSource => f.write_str("the random source failed"),
         }

@@ -1,13 +1,16 @@
-//! The scheme's hashes: the first half of SHA-512, with a one-byte prefix (round-3 specification, section 4.2).
+//! The scheme's hashes: the first half of SHA-512, with a one-byte prefix (round-3 specification,
+//! section 4.2).
 
 use lanes::HashLanes;
 use sha2::{Digest as _, Sha512};
 use zeroize::Zeroizing;
 
 use crate::params::HASH_BYTES;
-use crate::sha512::{Digest, INITIAL, MAX_LANES, Message, One, Partial, Several, Two};
+use crate::sha512::{
+    Digest, HashMany, HashOne, HashTwo, INITIAL, MAX_LANES, Message, MessageState,
+};
 
-/// What is hashed; the value is the prefix.
+/// The kind of the hashed data; its value is the prefix byte.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(crate) enum Purpose {
@@ -23,7 +26,8 @@ pub(crate) enum Purpose {
     PublicKey = 4,
 }
 
-/// A hash. Functions write it where it belongs: one that is returned would leave a copy on the stack.
+/// A hash. Functions write it where it belongs: one that is returned would leave a copy on the
+/// stack.
 pub(crate) type Hash = [u8; HASH_BYTES];
 
 /// Writes the hash of the concatenation of `parts`.
@@ -44,7 +48,8 @@ pub(crate) fn hash_all<L: HashLanes>(
     assert_eq!(messages.len(), hashes.len());
     for (group, hashes) in messages.chunks(L::U64S).zip(hashes.chunks_mut(L::U64S)) {
         assert!(group.iter().all(|message| message.len() == messages[0].len()));
-        // A block in eight lanes takes as much time as two by themselves and less than three, as one in four lanes does.
+        // A block in eight lanes takes as much time as two by themselves and less than three, as
+        // one in four lanes does.
         if group.len() <= 2 {
             one_or_two(lanes, purpose, group, hashes);
             continue;
@@ -52,7 +57,7 @@ pub(crate) fn hash_all<L: HashLanes>(
         let mut lane_messages = [group[0]; MAX_LANES];
         lane_messages[..group.len()].copy_from_slice(group);
         let mut digests = Zeroizing::new([Digest::default(); MAX_LANES]);
-        lanes.run(Several {
+        lanes.run(HashMany {
             prefix: purpose as u8,
             messages: &lane_messages,
             digests: &mut *digests,
@@ -70,14 +75,15 @@ fn one_or_two<L: HashLanes>(lanes: L, purpose: Purpose, messages: &[&[u8]], hash
         }
         return;
     };
-    let (mut of_a, mut of_b) = (Begun::new(), Begun::new());
+    let (mut of_a, mut of_b) = (PartialHash::new(), PartialHash::new());
     let blocks = of_a.remaining(purpose, &[a]);
     advance_two(lanes, blocks, (&mut of_a, purpose, &[a]), (&mut of_b, purpose, &[b]));
     finish(lanes, &mut of_a, purpose, &[a], hash_a);
     finish(lanes, &mut of_b, purpose, &[b], hash_b);
 }
 
-/// Writes the session key, or the rejection key where `rejected` is all ones; the prefix is a secret.
+/// Writes the session key, or the rejection key where `rejected` is all ones; the prefix is a
+/// secret.
 pub(crate) fn session_hash<L: HashLanes>(lanes: L, rejected: u8, parts: &[&[u8]], to: &mut Hash) {
     let prefix =
         Purpose::Session as u8 ^ (rejected & (Purpose::Session as u8 ^ Purpose::Rejection as u8));
@@ -86,7 +92,7 @@ pub(crate) fn session_hash<L: HashLanes>(lanes: L, rejected: u8, parts: &[&[u8]]
 
 fn hash_prefixed<L: HashLanes>(lanes: L, prefix: u8, parts: &[&[u8]], to: &mut Hash) {
     if L::U64S > 1 {
-        return finish_prefixed(lanes, &mut Begun::new(), prefix, parts, to);
+        return finish_prefixed(lanes, &mut PartialHash::new(), prefix, parts, to);
     }
     // Without vectors of ours, the crate may know others.
     let mut state = Sha512::new();
@@ -100,20 +106,24 @@ fn hash_prefixed<L: HashLanes>(lanes: L, prefix: u8, parts: &[&[u8]], to: &mut H
     to.copy_from_slice(&digest[..HASH_BYTES]);
 }
 
-/// A hash of which the first blocks may have been computed ahead.
-pub(crate) struct Begun {
+/// A hash whose first blocks may be computed already.
+pub(crate) struct PartialHash {
     state: Zeroizing<Digest>,
     blocks: usize,
 }
 
-impl Begun {
+impl PartialHash {
     pub(crate) fn new() -> Self {
-        Begun { state: Zeroizing::new(INITIAL), blocks: 0 }
+        PartialHash { state: Zeroizing::new(INITIAL), blocks: 0 }
     }
 
-    fn of<'a>(&'a mut self, purpose: Purpose, parts: &'a [&'a [u8]]) -> Partial<'a> {
+    fn message_state<'a>(
+        &'a mut self,
+        purpose: Purpose,
+        parts: &'a [&'a [u8]],
+    ) -> MessageState<'a> {
         let message = Message::new(purpose as u8, parts);
-        Partial { message, state: &mut self.state, done: self.blocks }
+        MessageState { message, state: &mut self.state, done: self.blocks }
     }
 
     /// Blocks that remain to be computed of a message.
@@ -122,49 +132,52 @@ impl Begun {
     }
 }
 
-/// Computes the next `blocks` blocks of two hashes, where that is faster than one after another. The messages need not be known
-/// beyond these blocks, but their lengths must be.
+/// Computes the next `blocks` blocks of two hashes, where that is faster than one after another.
+/// The messages need not be known beyond these blocks, but their lengths must be.
 pub(crate) fn advance_two<L: HashLanes>(
     lanes: L,
     blocks: usize,
-    a: (&mut Begun, Purpose, &[&[u8]]),
-    b: (&mut Begun, Purpose, &[&[u8]]),
+    a: (&mut PartialHash, Purpose, &[&[u8]]),
+    b: (&mut PartialHash, Purpose, &[&[u8]]),
 ) {
     if L::FASTER_IN_TWO {
-        lanes.run(Two { messages: [a.0.of(a.1, a.2), b.0.of(b.1, b.2)], blocks });
+        lanes.run(HashTwo {
+            messages: [a.0.message_state(a.1, a.2), b.0.message_state(b.1, b.2)],
+            blocks,
+        });
         a.0.blocks += blocks;
         b.0.blocks += blocks;
     }
 }
 
-/// Writes the hash that was begun.
+/// Writes the hash that was partial.
 pub(crate) fn finish<L: HashLanes>(
     lanes: L,
-    begun: &mut Begun,
+    partial: &mut PartialHash,
     purpose: Purpose,
     parts: &[&[u8]],
     to: &mut Hash,
 ) {
-    if begun.blocks == 0 {
+    if partial.blocks == 0 {
         return hash(lanes, purpose, parts, to);
     }
-    finish_prefixed(lanes, begun, purpose as u8, parts, to);
+    finish_prefixed(lanes, partial, purpose as u8, parts, to);
 }
 
 fn finish_prefixed<L: HashLanes>(
     lanes: L,
-    begun: &mut Begun,
+    partial: &mut PartialHash,
     prefix: u8,
     parts: &[&[u8]],
     to: &mut Hash,
 ) {
     let message = Message::new(prefix, parts);
-    let blocks = message.blocks() - begun.blocks;
-    lanes.run(One {
-        message: Partial { message, state: &mut begun.state, done: begun.blocks },
+    let blocks = message.blocks() - partial.blocks;
+    lanes.run(HashOne {
+        message: MessageState { message, state: &mut partial.state, done: partial.blocks },
         blocks,
     });
-    first_half(&begun.state, to);
+    first_half(&partial.state, to);
 }
 
 fn first_half(digest: &Digest, to: &mut Hash) {
@@ -183,7 +196,8 @@ mod tests {
         Sha512::new().chain_update([prefix]).chain_update(message).finalize()[..HASH_BYTES].into()
     }
 
-    /// Batches of every size around the numbers of lanes, of messages with every number of blocks that the scheme's have.
+    /// Batches of every size around the numbers of lanes, of messages with every number of blocks
+    /// that the scheme's have.
     struct Batches;
 
     impl Dispatch for Batches {

@@ -1,5 +1,5 @@
-//! The key encapsulation mechanism: keys, ciphertexts, encapsulate, decapsulate with implicit rejection (round-3
-//! specification, section 4).
+//! The key encapsulation mechanism: keys, ciphertexts, encapsulate, decapsulate with implicit
+//! rejection (round-3 specification, section 4).
 
 use core::fmt;
 
@@ -9,9 +9,9 @@ use secret::Secret;
 
 use crate::batch::{self, BatchMemory};
 use crate::decapsulate::{self, ExpandedKey};
-use crate::encapsulate::{Encapsulate, From, with_sample};
+use crate::encapsulate::{Encapsulate, Randomness, with_sample};
 use crate::encode::{DecodeRq, DecodeSmall, EncodeRq, is_canonical_small};
-use crate::error::{Error, What};
+use crate::error::{Error, Object};
 use crate::hash::{Hash, Purpose, hash, hash_all};
 use crate::operations::Source;
 use crate::params::{Array, HASH_BYTES, ParameterSet};
@@ -27,8 +27,8 @@ pub const SHARED_SECRET_BYTES: usize = HASH_BYTES;
 #[derive(Clone, PartialEq, Eq)]
 pub struct PublicKey<P: ParameterSet>(P::PublicKeyBytes);
 
-/// A secret key: f, 1/g, the public key, rho, and the public key's hash, encoded as in the NIST submission. In protected
-/// memory; erased on drop.
+/// A secret key: f, 1/g, the public key, rho, and the public key's hash, encoded as in the NIST
+/// submission. In protected memory; erased on drop.
 pub struct SecretKey<P: ParameterSet>(Secret<P::SecretKeyBytes>);
 
 /// A key pair for one use: [`KeyPair::decapsulate`] consumes it.
@@ -37,7 +37,8 @@ pub struct KeyPair<P: ParameterSet> {
     secret: SecretKey<P>,
 }
 
-/// A ciphertext: Rounded and the confirmation hash. Any bytes of the right length; a wrong one is rejected implicitly.
+/// A ciphertext: an encoded Rounded and the confirmation hash. Any bytes of the right length are
+/// accepted; decapsulation rejects a wrong ciphertext implicitly.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ciphertext<P: ParameterSet>(pub(crate) P::CiphertextBytes);
 
@@ -51,7 +52,7 @@ impl SharedSecret {
     }
 }
 
-/// The pieces of a secret key's bytes.
+/// The parts of an encoded secret key, in the order of the encoding.
 pub(crate) struct Parts<B> {
     pub(crate) f: B,
     pub(crate) g_inverse: B,
@@ -83,26 +84,26 @@ impl<P: ParameterSet> SecretKey<P> {
 }
 
 /// Copies `bytes` into an array, or says what is wrong with their length.
-fn array<P: ParameterSet, A: Array<u8>>(object: &'static str, bytes: &[u8]) -> Result<A, Error> {
+fn array<P: ParameterSet, A: Array<u8>>(kind: &'static str, bytes: &[u8]) -> Result<A, Error> {
     let mut array = A::filled(0);
     let expected = array.as_ref().len();
     if bytes.len() != expected {
-        return Err(Error::Length { what: what::<P>(object), expected, actual: bytes.len() });
+        return Err(Error::Length { object: object::<P>(kind), expected, actual: bytes.len() });
     }
     array.as_mut().copy_from_slice(bytes);
     Ok(array)
 }
 
-pub(crate) fn what<P: ParameterSet>(object: &'static str) -> What {
-    What { parameter_set: P::NAME, object }
+pub(crate) fn object<P: ParameterSet>(kind: &'static str) -> Object {
+    Object { parameter_set: P::NAME, kind }
 }
 
 impl<P: ParameterSet> PublicKey<P> {
     /// Reads an encoded public key.
     ///
     /// # Errors
-    /// The length is not [`ParameterSet::PUBLIC_KEY_BYTES`], or the encoding is not canonical: some other bytes decode to the
-    /// same element of R/q.
+    /// The length is not [`ParameterSet::PUBLIC_KEY_BYTES`], or the encoding is not canonical: some
+    /// other bytes decode to the same element of R/q.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes_on(Backend::best(), bytes)
     }
@@ -114,7 +115,7 @@ impl<P: ParameterSet> PublicKey<P> {
     pub fn from_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
         let key = PublicKey::<P>(array::<P, _>("public key", bytes)?);
         if P::recode(backend, Recode(&key)) != key {
-            return Err(Error::NotCanonical { what: what::<P>("public key") });
+            return Err(Error::NotCanonical { object: object::<P>("public key") });
         }
         Ok(key)
     }
@@ -124,7 +125,8 @@ impl<P: ParameterSet> PublicKey<P> {
         self.0.as_ref()
     }
 
-    /// Makes a shared secret and the ciphertext that tells the key's owner about it; draws 4p bytes in one call.
+    /// Makes a shared secret, and the ciphertext from which the owner of the key computes it. Draws
+    /// 4p random bytes in one call.
     ///
     /// # Errors
     /// The random source failed.
@@ -142,7 +144,7 @@ impl<P: ParameterSet> PublicKey<P> {
         backend: Backend,
         random: &P::SampleBytes,
     ) -> (Ciphertext<P>, SharedSecret) {
-        P::encapsulate(backend, Encapsulate { key: self, r: From::Random(random) })
+        P::encapsulate(backend, Encapsulate { key: self, r: Randomness::Random(random) })
     }
 }
 
@@ -186,8 +188,8 @@ impl<P: ParameterSet> KeyPair<P> {
         keys.pop().ok_or(Error::RandomSource)
     }
 
-    /// `count` key pairs for little more than the price of a few: the same keys as `count` single ones drawn one after another
-    /// from the same stream.
+    /// Makes `count` key pairs, which share one inversion in each ring. They are the same keys as
+    /// `count` single ones made one after another from the same random stream.
     ///
     /// # Errors
     /// The random source failed.
@@ -262,8 +264,8 @@ impl<P: ParameterSet> SecretKey<P> {
     /// Reads an encoded secret key.
     ///
     /// # Errors
-    /// The length is not [`ParameterSet::SECRET_KEY_BYTES`]; a part is not canonically encoded; f has not weight w; or the hash is
-    /// not the public key's. [`SecretKey::check`] goes further.
+    /// The length is not [`ParameterSet::SECRET_KEY_BYTES`]; a part is not canonically encoded; f
+    /// has not weight w; or the hash is not the public key's. [`SecretKey::check`] goes further.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes_on(Backend::best(), bytes)
     }
@@ -274,33 +276,34 @@ impl<P: ParameterSet> SecretKey<P> {
     /// As [`SecretKey::from_bytes`].
     pub fn from_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
         let key = Self::from_trusted_bytes(bytes)?;
-        let what = what::<P>("secret key");
+        let object = object::<P>("secret key");
         let parts = parts::<P>(bytes);
-        // What is wrong with a file that holds no key is not secret.
+        // The reason why a file is no key is not secret.
         let canonical = public(is_canonical_small::<P>(parts.f))
             && public(is_canonical_small::<P>(parts.g_inverse))
             && PublicKey::<P>::from_bytes_on(backend, parts.public_key).is_ok();
         if !canonical {
-            return Err(Error::NotCanonical { what });
+            return Err(Error::NotCanonical { object });
         }
         let (mismatch, public_key_hash) = P::inspect(backend, Inspect(&key));
         let weighs = public(mismatch == 0);
         let hashes = public_key_hash == *parts.public_key_hash;
         if !(weighs && hashes) {
-            return Err(Error::Inconsistent { what });
+            return Err(Error::Inconsistent { object });
         }
         Ok(key)
     }
 
-    /// Reads what [`SecretKey::as_bytes`] gave and nobody else could have changed since: only the length is checked.
+    /// Reads bytes that [`SecretKey::as_bytes`] gave, from trusted memory: only the length is
+    /// checked.
     ///
     /// # Errors
     /// The length is not [`ParameterSet::SECRET_KEY_BYTES`].
     pub fn from_trusted_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let expected = P::SECRET_KEY_BYTES;
         if bytes.len() != expected {
-            let what = what::<P>("secret key");
-            return Err(Error::Length { what, expected, actual: bytes.len() });
+            let object = object::<P>("secret key");
+            return Err(Error::Length { object, expected, actual: bytes.len() });
         }
         Ok(Self::copied(bytes))
     }
@@ -311,12 +314,12 @@ impl<P: ParameterSet> SecretKey<P> {
         SecretKey(key)
     }
 
-    /// Whether it lies in protected memory, as it does unless there was none.
+    /// Whether the key lies in protected memory. It does unless the system provided none.
     pub fn is_protected(&self) -> bool {
         self.0.is_protected()
     }
 
-    /// Its encoding: handle with care.
+    /// Its encoding of [`ParameterSet::SECRET_KEY_BYTES`] bytes, which are secret.
     pub fn as_bytes(&self) -> &[u8] {
         (*self.0).as_ref()
     }
@@ -328,8 +331,8 @@ impl<P: ParameterSet> SecretKey<P> {
         PublicKey(public)
     }
 
-    /// The shared secret of `ciphertext`, or, in the same time, one that nobody else can know if the ciphertext was not made by
-    /// [`PublicKey::encapsulate`] for this key.
+    /// The shared secret of `ciphertext`. If [`PublicKey::encapsulate`] did not make it for this
+    /// key, the result, in the same time, is a secret that nobody else knows (implicit rejection).
     pub fn decapsulate(&self, backend: Backend, ciphertext: &Ciphertext<P>) -> SharedSecret {
         decapsulate::once(backend, self, ciphertext)
     }
@@ -361,8 +364,8 @@ pub(crate) fn weight_mismatch<P: ParameterSet>(a: &Coefficients<P>) -> i16 {
     a.as_slice().iter().fold(0, |weight, &x| weight + (x & 1)) - P::W as i16
 }
 
-/// All ones if `difference` is not zero, else zero. The compiler may not see that there are two values only: it would make a
-/// branch of what they choose.
+/// All ones if `difference` is not zero, else zero. The compiler may not see that there are two
+/// values only: it would make a branch of what they choose.
 pub(crate) fn mask(difference: i16) -> i16 {
     core::hint::black_box((difference | difference.wrapping_neg()) >> 15)
 }
@@ -447,7 +450,7 @@ impl<P: ParameterSet> Dispatch for Check<'_, P> {
         if public(third_is_small & is_one) {
             Ok(())
         } else {
-            Err(Error::Inconsistent { what: what::<P>("secret key") })
+            Err(Error::Inconsistent { object: object::<P>("secret key") })
         }
     }
 }

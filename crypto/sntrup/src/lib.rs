@@ -1,7 +1,8 @@
-//! Streamlined NTRU Prime, round 3: sntrup653, 761, 857, 953, 1013 and 1277, with batch key generation.
+//! Streamlined NTRU Prime, round 3: sntrup653, 761, 857, 953, 1013 and 1277, with batch key
+//! generation.
 //!
-//! A parameter set is a type, an instruction set is a [`Backend`] chosen at run time, and the random source is an argument, so
-//! that known answers can be replayed:
+//! A parameter set is a type, an instruction set is a [`Backend`] chosen at run time, and the
+//! random source is an argument, so that known answers can be replayed:
 //!
 //! ```
 //! use sntrup::{Backend, KeyPair, Sntrup761};
@@ -15,8 +16,9 @@
 //! # Ok::<(), sntrup::Error>(())
 //! ```
 //!
-//! No branch, index or division depends on a secret; whatever holds one is erased on drop. Decapsulation rejects implicitly: a
-//! ciphertext that [`PublicKey::encapsulate`] did not make gives a secret that nobody can predict, in the same time.
+//! No branch, index or division depends on a secret; every value that holds one is erased on drop.
+//! Decapsulation rejects implicitly: a ciphertext that [`PublicKey::encapsulate`] did not make
+//! gives a secret that nobody can predict, in the same time.
 
 #![forbid(unsafe_code)]
 
@@ -24,6 +26,7 @@ mod batch;
 mod decapsulate;
 mod encapsulate;
 mod encode;
+mod erase;
 mod error;
 #[cfg(test)]
 mod every_set;
@@ -45,7 +48,7 @@ mod short;
 pub use batch::BatchMemory;
 pub use decapsulate::ExpandedKey;
 pub use encapsulate::PreparedEncapsulation;
-pub use error::{Error, What};
+pub use error::{Error, Object};
 pub use kem::{Ciphertext, KeyPair, PublicKey, SHARED_SECRET_BYTES, SecretKey, SharedSecret};
 pub use lanes::{Backend, BackendError};
 pub use params::{

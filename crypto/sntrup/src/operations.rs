@@ -1,4 +1,5 @@
-//! Where the operations on lanes are compiled: here, once for each parameter set, instead of in every crate that uses one.
+//! The operations on lanes, compiled in this crate once for each parameter set, not in every crate
+//! that uses one.
 
 use lanes::Backend;
 use secret::Secret;
@@ -8,36 +9,40 @@ use crate::encapsulate::{Encapsulate, Prepare, PrepareAgain, PrepareBatch, Prepa
 use crate::error::Error;
 use crate::hash::Hash;
 use crate::kem::{Check, Ciphertext, Generate, Inspect, KeyPair, PublicKey, Recode, SharedSecret};
-use crate::params::{
-    ParameterSet, Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
-};
+use crate::params::ParameterSet;
 
-/// A source of random bytes, whatever its type.
+/// A source of random bytes of any type.
 pub(crate) type Source<'a> = dyn FnMut(&mut [u8]) -> Result<(), Error> + 'a;
 
 macro_rules! operations {
-    (@ $set:ident $($name:ident: $what:ty => $output:ty;)*) => {
-        impl Operations for $set {
+    (@ $set:ident $($name:ident: $operation:ty => $output:ty;)*) => {
+        impl Operations for crate::params::$set {
             $(
                 #[inline(never)]
-                fn $name(backend: Backend, what: $what) -> $output {
-                    backend.run(what)
+                fn $name(backend: Backend, operation: $operation) -> $output {
+                    backend.run(operation)
                 }
             )*
         }
     };
-    ($($name:ident: $what:ty => $output:ty;)*) => {
+    ($($name:ident: $operation:ty => $output:ty;)*) => {
         /// Each operation on a backend.
         pub trait Operations: Sized {
-            $(fn $name(backend: Backend, what: $what) -> $output where Self: ParameterSet;)*
+            $(fn $name(backend: Backend, operation: $operation) -> $output where Self: ParameterSet;)*
         }
 
-        operations! { @ Sntrup653 $($name: $what => $output;)* }
-        operations! { @ Sntrup761 $($name: $what => $output;)* }
-        operations! { @ Sntrup857 $($name: $what => $output;)* }
-        operations! { @ Sntrup953 $($name: $what => $output;)* }
-        operations! { @ Sntrup1013 $($name: $what => $output;)* }
-        operations! { @ Sntrup1277 $($name: $what => $output;)* }
+        #[cfg(any(not(test), feature = "test-653"))]
+        operations! { @ Sntrup653 $($name: $operation => $output;)* }
+        #[cfg(any(not(test), feature = "test-761"))]
+        operations! { @ Sntrup761 $($name: $operation => $output;)* }
+        #[cfg(any(not(test), feature = "test-857"))]
+        operations! { @ Sntrup857 $($name: $operation => $output;)* }
+        #[cfg(any(not(test), feature = "test-953"))]
+        operations! { @ Sntrup953 $($name: $operation => $output;)* }
+        #[cfg(any(not(test), feature = "test-1013"))]
+        operations! { @ Sntrup1013 $($name: $operation => $output;)* }
+        #[cfg(any(not(test), feature = "test-1277"))]
+        operations! { @ Sntrup1277 $($name: $operation => $output;)* }
     };
 }
 

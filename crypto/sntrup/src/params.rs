@@ -1,4 +1,5 @@
-//! The one table of parameter sets. A parameter set is a type; everything else derives from its constants.
+//! The one table of parameter sets. A parameter set is a type; everything else derives from its
+//! constants.
 
 use core::fmt::Debug;
 
@@ -8,7 +9,7 @@ use zerocopy::FromZeros;
 use crate::encode;
 use crate::operations::Operations;
 
-/// What a fixed-size array may hold here.
+/// An element of an [`Array`].
 pub trait Element: Copy + FromZeros + PartialEq + Eq + Send + Sync + 'static {}
 
 impl<E: Copy + FromZeros + PartialEq + Eq + Send + Sync + 'static> Element for E {}
@@ -30,7 +31,8 @@ impl<E: Element, const N: usize> Array<E> for [E; N] {
 
 /// A parameter set of Streamlined NTRU Prime.
 ///
-/// Sealed: there are six. The ring is Z\[x\]/(x^p - x - 1), taken modulo 3 (R/3) and modulo q (R/q).
+/// Sealed: there are six. The ring is Z\[x\]/(x^p - x - 1), taken modulo 3 (R/3) and modulo q
+/// (R/q).
 pub trait ParameterSet: Operations + Copy + Debug + PartialEq + Eq + Send + Sync + 'static {
     /// Its name, in lower case: `sntrup761`.
     const NAME: &'static str;
@@ -40,17 +42,18 @@ pub trait ParameterSet: Operations + Copy + Debug + PartialEq + Eq + Send + Sync
     const Q: i16;
     /// Weight of Short: how many of its coefficients are not zero.
     const W: usize;
-    /// Length of the base products: the multiplier works modulo 96 factors of degree `M`.
+    /// Coefficients of a residue: the multiplier works modulo 96 factors of degree `M`.
     const M: usize;
-    /// Rows of sixteen lanes in which p integers are sorted: an odd number of at most 7, times a power of two.
+    /// Rows of sixteen lanes in which p integers are sorted: 1, 3, 5 or 7 times a power of two.
     const SORT_ROWS: usize;
     /// Which optional reductions the multiplier needs for this q and M.
     const REDUCTIONS: Reductions;
-    /// The irreducible factors of x^p - x - 1 modulo 3 of degree 50 and less, constant coefficient first.
+    /// The irreducible factors of x^p - x - 1 modulo 3 of degree 50 and less, constant coefficient
+    /// first.
     const SMALL_FACTORS: &'static [&'static str];
-    /// Linear forms: the coefficients of the residues modulo the small factors, those of one factor after those of another. For
-    /// each word of 64 coefficients, the bits of the coefficients of all forms that are not zero, and of those that are
-    /// negative; each time [`Self::RESIDUE_ROW`] words, one for each form.
+    /// Linear forms that compute the residues modulo the small factors, factor by factor. For each
+    /// word of 64 coefficients there are two bit planes (not zero; negative) of the coefficients of
+    /// all forms: [`Self::RESIDUE_ROW`] words each, one for each form.
     const RESIDUE_FORMS: &'static [u64];
 
     /// Bytes of an encoded Small: two bits a coefficient.
@@ -104,19 +107,21 @@ pub trait ParameterSet: Operations + Copy + Debug + PartialEq + Eq + Send + Sync
 /// Bytes of the hashes inside keys and ciphertexts, and of a shared secret.
 pub const HASH_BYTES: usize = 32;
 
-/// Barrett reductions without which some word of the multiplier could overflow: no more than these, as the proofs show.
+/// Barrett reductions without which some word of the multiplier could overflow: no more than these,
+/// as the proofs show.
 #[derive(Clone, Copy, Debug)]
 pub struct Reductions {
-    /// On the base product.
-    pub after_base: bool,
+    /// On the pointwise product of transforms.
+    pub after_pointwise: bool,
     /// On the inverse transform's output.
     pub after_inverse: bool,
 }
 
+#[cfg_attr(test, allow(dead_code, reason = "tests may run on some sets only"))]
 impl Reductions {
-    const NONE: Reductions = Reductions { after_base: false, after_inverse: false };
-    const BASE: Reductions = Reductions { after_base: true, after_inverse: false };
-    const BOTH: Reductions = Reductions { after_base: true, after_inverse: true };
+    const NONE: Reductions = Reductions { after_pointwise: false, after_inverse: false };
+    const POINTWISE: Reductions = Reductions { after_pointwise: true, after_inverse: false };
+    const BOTH: Reductions = Reductions { after_pointwise: true, after_inverse: true };
 }
 
 /// The sum of the factors' degrees.
@@ -130,7 +135,8 @@ const fn total_degree(factors: &[&str]) -> usize {
     sum
 }
 
-/// Coefficients in {-1, 0, 1} of degrees below 64 as bit planes: which are not zero, which are negative.
+/// Coefficients in {-1, 0, 1} of degrees below 64 as bit planes: which are not zero, which are
+/// negative.
 #[derive(Clone, Copy)]
 struct Planes {
     nonzero: u64,
@@ -182,8 +188,8 @@ impl Planes {
     }
 }
 
-/// For each word of 64 coefficients, for each factor and each j below its degree: the coefficients of x^j in x^i modulo the
-/// factor, as bit planes (not zero; negative). All factors are monic.
+/// For each word of 64 coefficients, for each factor and each j below its degree: the coefficients
+/// of x^j in x^i modulo the factor, as bit planes (not zero; negative). All factors are monic.
 const fn residue_forms<const ROW: usize, const WORDS: usize>(
     factors: &[&str],
     p: usize,
@@ -214,12 +220,13 @@ const fn residue_forms<const ROW: usize, const WORDS: usize>(
 }
 
 macro_rules! parameter_sets {
-    ($($type:ident $name:literal p $p:literal q $q:literal w $w:literal m $m:literal rows $rows:literal $reductions:ident
+    ($($type:ident $name:literal $feature:literal p $p:literal q $q:literal w $w:literal m $m:literal rows $rows:literal $reductions:ident
        [$($factor:literal),*];)*) => {$(
         #[doc = concat!("Streamlined NTRU Prime with p = ", $p, ", q = ", $q, ", w = ", $w, ".")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $type;
 
+        #[cfg(any(not(test), feature = $feature))]
         impl ParameterSet for $type {
             const NAME: &'static str = $name;
             const P: usize = $p;
@@ -251,17 +258,17 @@ macro_rules! parameter_sets {
 }
 
 parameter_sets! {
-    Sntrup653 "sntrup653" p 653 q 4621 w 288 m 14 rows 48 NONE
+    Sntrup653 "sntrup653" "test-653" p 653 q 4621 w 288 m 14 rows 48 NONE
         ["--0+", "+0-0-000+000+-+0+", "-+00-0+0+++-0+0+0-0-0+++"];
-    Sntrup761 "sntrup761" p 761 q 4591 w 286 m 16 rows 48 NONE
+    Sntrup761 "sntrup761" "test-761" p 761 q 4591 w 286 m 16 rows 48 NONE
         ["--0---+-+-0-++++-0++"];
-    Sntrup857 "sntrup857" p 857 q 5167 w 322 m 18 rows 56 BASE
+    Sntrup857 "sntrup857" "test-857" p 857 q 5167 w 322 m 18 rows 56 POINTWISE
         ["+00+-000+++-0-+--00++0+-0+"];
-    Sntrup953 "sntrup953" p 953 q 6343 w 396 m 20 rows 64 BOTH
+    Sntrup953 "sntrup953" "test-953" p 953 q 6343 w 396 m 20 rows 64 BOTH
         ["+0-+0+", "++--+-0+0+-+", "+++-+-0-0++0-++++0++++++++"];
-    Sntrup1013 "sntrup1013" p 1013 q 7177 w 448 m 22 rows 64 BOTH
+    Sntrup1013 "sntrup1013" "test-1013" p 1013 q 7177 w 448 m 22 rows 64 BOTH
         ["-+00+", "-+++-+00-+-0-000000+0+", "+0-+-0-0+--+++00+-0+--++",
          "+0---+0-000+0+++-++0+0-0+---0+00-00-00++"];
-    Sntrup1277 "sntrup1277" p 1277 q 7879 w 492 m 28 rows 80 BOTH
+    Sntrup1277 "sntrup1277" "test-1277" p 1277 q 7879 w 492 m 28 rows 80 BOTH
         ["--0+", "-00++", "-+---00+", "+++-00+0+"];
 }

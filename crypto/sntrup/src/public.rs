@@ -1,6 +1,8 @@
-//! Where answers about secrets become public. Each call is a decision: whoever measures time may learn the answer.
+//! Declassification: answers about secrets that become public. After a call, the running time may
+//! depend on the answer.
 
-/// The answer to a question about a secret, which anybody may know; valgrind is told where the feature `memcheck` says so.
+/// Declares the answer to a question about a secret public. With the feature `memcheck`, valgrind
+/// is told so.
 #[inline(always)]
 pub(crate) fn public(answer: bool) -> bool {
     #[cfg(all(feature = "memcheck", target_arch = "x86_64"))]

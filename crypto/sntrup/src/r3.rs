@@ -2,8 +2,9 @@
 
 use lanes::{BitLanes, Hardware, Kernel, Lanes, Trits};
 
+use crate::erase::wipe;
 use crate::params::{Array, ParameterSet};
-use crate::product::{Coefficients, wipe};
+use crate::product::Coefficients;
 
 /// Takes every coefficient modulo 3, to -1, 0 or 1.
 pub(crate) struct Reduce<'a, P: ParameterSet, L: Lanes>(
@@ -22,7 +23,8 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Reduce<'_, P, L> {
     }
 }
 
-/// Replaces a small polynomial by the Short that begins with w ones, if the mask is all ones and not zero.
+/// Replaces a small polynomial by the Short that begins with w ones, if the mask is all ones. The
+/// mask is all ones or zero.
 pub(crate) struct ReplaceByFixed<'a, P: ParameterSet>(
     pub(crate) &'a mut Coefficients<P>,
     pub(crate) i16,
@@ -47,9 +49,9 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for ReplaceByFixed<'_, P> {
 /// Coefficients -1, 0, 1 as two bit planes; bit i belongs to x^i.
 #[derive(Clone)]
 pub(crate) struct Planes<P: ParameterSet> {
-    /// Where the coefficient is not zero.
+    /// One for each coefficient that is not zero.
     pub(crate) nonzero: P::Plane,
-    /// Where it is -1.
+    /// One for each coefficient -1.
     pub(crate) negative: P::Plane,
 }
 
@@ -88,10 +90,10 @@ impl<P: ParameterSet> Drop for Planes<P> {
     }
 }
 
-/// Whether no small factor of x^p - x - 1 divides `g`. The factors left out divide a uniform g with probability below
-/// 2^-82 together; the batch's inversion detects them.
+/// Whether no small factor of x^p - x - 1 divides `g`. The factors left out divide a uniform g with
+/// probability below 2^-82 together; the batch's inversion detects them.
 ///
-/// A g that is not invertible is thrown away, so the answer is not secret.
+/// A g that is not invertible is discarded, so the answer is not secret.
 pub(crate) fn is_invertible_by_small_factors<P: ParameterSet, L: Hardware>(
     lanes: L,
     g: &Coefficients<P>,

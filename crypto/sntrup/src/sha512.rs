@@ -1,16 +1,16 @@
-//! SHA-512 (FIPS 180-4): of one message, whose schedule is in vectors and whose rounds are scalar, of two, or of as many messages at
-//! once as there are lanes.
+//! SHA-512 (FIPS 180-4): of one message, whose schedule is in vectors and whose rounds are scalar,
+//! of two, or of as many messages at once as there are lanes.
 
 use lanes::{HashLanes, Kernel, PairLanes, RoundLanes, U64Lanes, scalar};
 
-use crate::product::wipe;
+use crate::erase::wipe;
 
 /// Bytes of a block.
 pub(crate) const BLOCK_BYTES: usize = 128;
 const BLOCK_WORDS: usize = 16;
 const DIGEST_WORDS: usize = 8;
 const ROUNDS: usize = 80;
-/// The most lanes there are.
+/// The largest number of 64-bit lanes.
 pub(crate) const MAX_LANES: usize = 8;
 
 /// A digest, or the state on the way to it.
@@ -104,14 +104,14 @@ trait Steps {
     }
 }
 
-/// What is hashed: a byte, then the concatenation of `parts`.
+/// The message: a byte, then the concatenation of `parts`.
 #[derive(Clone, Copy)]
 pub(crate) struct Message<'a> {
     prefix: u8,
     parts: &'a [&'a [u8]],
-    /// Bytes of all that.
+    /// Its bytes, the prefix included.
     len: usize,
-    /// The same with the padding, to which belong a byte and the length.
+    /// Its bytes with the padding: a byte, zeros, and the length in 16 bytes.
     padded_len: usize,
 }
 
@@ -176,27 +176,27 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A message of which the blocks up to one are hashed.
-pub(crate) struct Partial<'a> {
+/// A message of which the first blocks are hashed.
+pub(crate) struct MessageState<'a> {
     pub(crate) message: Message<'a>,
     /// The state, [`INITIAL`] before the first block.
     pub(crate) state: &'a mut Digest,
-    /// Blocks that the state has.
+    /// Blocks that are hashed.
     pub(crate) done: usize,
 }
 
 /// Hashes blocks of one message.
-pub(crate) struct One<'a> {
-    pub(crate) message: Partial<'a>,
+pub(crate) struct HashOne<'a> {
+    pub(crate) message: MessageState<'a>,
     pub(crate) blocks: usize,
 }
 
-impl<L: HashLanes> Kernel<L> for One<'_> {
+impl<L: HashLanes> Kernel<L> for HashOne<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let One { message, blocks } = self;
+        let HashOne { message, blocks } = self;
         let (mut space, mut sums) = ([0; BLOCK_BYTES], [0; BLOCK_WORDS]);
         for i in 0..blocks {
             let block = message.message.block(message.done + i, &mut space);
@@ -207,19 +207,19 @@ impl<L: HashLanes> Kernel<L> for One<'_> {
     }
 }
 
-/// Hashes as many blocks of one message as of another. A message's rounds wait for each other: those of two take little more time
-/// than those of one.
-pub(crate) struct Two<'a> {
-    pub(crate) messages: [Partial<'a>; 2],
+/// Hashes the same number of blocks of two messages. A message's rounds wait for each other: those
+/// of two take little more time than those of one.
+pub(crate) struct HashTwo<'a> {
+    pub(crate) messages: [MessageState<'a>; 2],
     pub(crate) blocks: usize,
 }
 
-impl<L: HashLanes> Kernel<L> for Two<'_> {
+impl<L: HashLanes> Kernel<L> for HashTwo<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let Two { messages: [a, b], blocks } = self;
+        let HashTwo { messages: [a, b], blocks } = self;
         let (mut spaces, mut sums) = ([[0; BLOCK_BYTES]; 2], [0; 2 * BLOCK_WORDS]);
         let mut states = [0; 2 * DIGEST_WORDS];
         for i in 0..DIGEST_WORDS {
@@ -244,7 +244,8 @@ struct Schedule<'a, L: PairLanes> {
     lanes: L,
     /// The latest 16 words.
     words: [L::U64; BLOCK_WORDS / 2],
-    /// The words of 16 rounds, each with the round's constant added; those of one round side by side.
+    /// The words of 16 rounds, each with the round's constant added; those of one round side by
+    /// side.
     sums: &'a mut [u64],
 }
 
@@ -274,7 +275,8 @@ impl<'a, L: PairLanes> Schedule<'a, L> {
     }
 }
 
-/// Adds a block to one message's state. The schedule is computed next to the rounds of 16 words before.
+/// Adds a block to one message's state. The schedule is computed next to the rounds of 16 words
+/// before.
 #[inline(always)]
 fn compress<L: PairLanes>(
     lanes: L,
@@ -314,7 +316,8 @@ impl<L: PairLanes> Steps for ScalarRounds<'_, L> {
     }
 }
 
-/// Adds a block to the state of each of two messages, as [`compress`]; `states` has the messages' words in turn.
+/// Adds a block to the state of each of two messages, as [`compress`]; `states` has the messages'
+/// words in turn.
 #[inline(always)]
 fn compress_two<L: HashLanes>(
     lanes: L,
@@ -378,13 +381,13 @@ fn round(state: Digest, sum: u64) -> Digest {
 }
 
 /// The digests of as many messages as there are lanes. All have the same length.
-pub(crate) struct Several<'a> {
+pub(crate) struct HashMany<'a> {
     pub(crate) prefix: u8,
     pub(crate) messages: &'a [&'a [u8]],
     pub(crate) digests: &'a mut [Digest],
 }
 
-impl<L: HashLanes> Kernel<L> for Several<'_> {
+impl<L: HashLanes> Kernel<L> for HashMany<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -414,7 +417,7 @@ impl<L: HashLanes> Kernel<L> for Several<'_> {
                 }
             }
             lanes.transpose_blocks(&blocks, &mut words);
-            compress_several(lanes, &mut state, &mut words);
+            compress_many(lanes, &mut state, &mut words);
         }
         for i in 0..DIGEST_WORDS {
             for j in 0..L::U64S {
@@ -429,7 +432,7 @@ impl<L: HashLanes> Kernel<L> for Several<'_> {
 
 /// Adds a block of each message to the messages' states.
 #[inline(always)]
-fn compress_several<L: HashLanes>(lanes: L, states: &mut [u64], words: &mut [u64]) {
+fn compress_many<L: HashLanes>(lanes: L, states: &mut [u64], words: &mut [u64]) {
     let mut state = [lanes.splat_u64(0); DIGEST_WORDS];
     for i in 0..DIGEST_WORDS {
         state[i] = lanes.load_u64(&states[i * L::U64S..]);
@@ -479,8 +482,8 @@ impl<L: HashLanes> Steps for VectorRounds<'_, L> {
     }
 }
 
-/// [`round`] for instructions with a latency of two cycles: t and d + t are computed apart, so that from one e to the next, and
-/// from one a, there are six cycles. Compilers would undo that.
+/// [`round`] for instructions with a latency of two cycles: t and d + t are computed apart, so that
+/// from one e to the next, and from one a, there are six cycles. Compilers would undo that.
 #[inline(always)]
 fn vector_round<L: RoundLanes>(
     lanes: L,
@@ -525,14 +528,14 @@ mod tests {
 
     fn single<L: HashLanes>(lanes: L, prefix: u8, parts: &[&[u8]]) -> Digest {
         let (message, mut state) = (Message::new(prefix, parts), INITIAL);
-        let message = Partial { message, state: &mut state, done: 0 };
-        lanes.run(One { blocks: message.message.blocks(), message });
+        let message = MessageState { message, state: &mut state, done: 0 };
+        lanes.run(HashOne { blocks: message.message.blocks(), message });
         state
     }
 
     fn several<L: HashLanes>(lanes: L, prefix: u8, messages: &[&[u8]]) -> Vec<Digest> {
         let mut digests = vec![Digest::default(); L::U64S];
-        lanes.run(Several { prefix, messages, digests: &mut digests });
+        lanes.run(HashMany { prefix, messages, digests: &mut digests });
         digests
     }
 
@@ -578,7 +581,8 @@ mod tests {
         Backend::available().for_each(|backend| backend.run(Examples));
     }
 
-    /// All lengths up to 300 bytes and those that the scheme hashes, in one part, in two, and in lanes.
+    /// All lengths up to 300 bytes and those that the scheme hashes, in one part, in two, and in
+    /// lanes.
     struct Lengths;
 
     impl Dispatch for Lengths {

@@ -1,11 +1,13 @@
-//! Everything works on threads with little stack: stunnel gives its threads 64 KiB, of which OpenSSL and stunnel use a part.
+//! Everything works on threads with little stack: stunnel gives its threads 64 KiB, of which
+//! OpenSSL and stunnel use a part.
 
 use reference::drbg::Drbg;
 use sntrup::*;
 
 const STACK_BYTES: usize = 48 * 1024;
 
-/// Runs `operation` on such a thread. What it takes and gives is on the heap: the caller's stack is not in question.
+/// Runs `operation` on such a thread. What it takes and gives is on the heap: the caller's stack is
+/// not in question.
 fn on_little_stack<T: Send>(operation: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);

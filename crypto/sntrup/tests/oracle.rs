@@ -1,4 +1,5 @@
-//! Holds the crate against the reference: the same keys, ciphertexts and secrets from the same random stream.
+//! Holds the crate against the reference: the same keys, ciphertexts and secrets from the same
+//! random stream.
 
 use rand_core::Rng;
 use reference::drbg::Drbg;
@@ -91,7 +92,8 @@ fn check_exchanges<P: ParameterSet>() {
     }
 }
 
-/// Prepared encapsulations, single and in batches, are those that are not prepared; any backend decapsulates any other's.
+/// Prepared encapsulations, single and in batches, are those that are not prepared; any backend
+/// decapsulates any other's.
 fn check_preparations<P: ParameterSet>() {
     let parameters = parameters::<P>();
     let mut stream = Drbg::new(&seed(7));
@@ -121,8 +123,8 @@ fn check_preparations<P: ParameterSet>() {
     }
 }
 
-/// Random bytes as ciphertexts, most of them not canonical, are rejected as the specification says; so are ciphertexts of
-/// polynomials whose recovered r has the wrong weight.
+/// Random bytes as ciphertexts, most of them not canonical, are rejected as the specification says;
+/// so are ciphertexts of polynomials whose recovered r has the wrong weight.
 fn check_garbage<P: ParameterSet>() {
     let parameters = parameters::<P>();
     let mut stream = Drbg::new(&seed(4));

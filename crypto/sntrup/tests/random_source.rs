@@ -1,4 +1,4 @@
-//! What happens when the random source fails, or gives what none would give.
+//! Behaviour on a random source that fails, or whose output has a negligible probability.
 
 use core::convert::Infallible;
 
@@ -57,7 +57,7 @@ fn a_failing_source_is_an_error_at_every_draw() {
             Ok(keys) => assert_eq!(keys.len(), 5),
         }
     }
-    // Three draws a key, one more for each g thrown away.
+    // Three draws a key, one more for each discarded g.
     assert!((15..40).contains(&failures), "{failures}");
 
     let key = KeyPair::<Sntrup761>::generate(backend, &mut Drbg::new(&[9; 48])).unwrap();
@@ -66,7 +66,8 @@ fn a_failing_source_is_an_error_at_every_draw() {
     assert!(matches!(refused, Err(Error::RandomSource)));
 }
 
-/// Draws whose first few g are multiples of a factor of x^p - x - 1 that only the inversion detects.
+/// Draws whose first few g are multiples of a factor of x^p - x - 1 that only the inversion
+/// detects.
 struct Rigged {
     bad: usize,
     g: Vec<i32>,

@@ -1,5 +1,6 @@
-//! Runs every operation of every parameter set and of the curves with its secrets marked undefined. Under valgrind's memcheck each branch and each
-//! address that depends on one is an error. Usage: `valgrind memcheck BACKEND`, or `valgrind memcheck leak branch|index`.
+//! Runs every operation of every parameter set and of the curves with its secrets marked undefined.
+//! Under valgrind's memcheck each branch and each address that depends on one is an error. Usage:
+//! `valgrind memcheck BACKEND`, or `valgrind memcheck leak branch|index`.
 
 #![forbid(unsafe_code)]
 
@@ -48,7 +49,7 @@ fn assert_secret(what: &str, bytes: &[u8]) {
     assert!(undefined >= 6 * bytes.len() as u64, "{what}: {undefined} bits undefined");
 }
 
-/// What was sent is public.
+/// Declares bytes that were sent public.
 fn sent<P: ParameterSet>(
     (ciphertext, secret): (Ciphertext<P>, SharedSecret),
 ) -> (Ciphertext<P>, SharedSecret) {
@@ -81,7 +82,8 @@ fn check<P: ParameterSet>(backend: Backend) {
     let random = &mut Secret(Drbg::new(&[7; 48]));
     let mut pairs = KeyPair::<P>::generate_batch(backend, BATCH, random).unwrap();
     pairs.push(KeyPair::generate(backend, random).unwrap());
-    // What a parameter set and a batch do depends on nothing else: the first and the last key stand for the others.
+    // The operations depend on the parameter set and the batch only: the first and the last key
+    // stand for the others.
     for pair in [pairs.remove(0), pairs.remove(BATCH - 1)] {
         let public = pair.public_key();
         define(public.as_bytes());
@@ -166,7 +168,7 @@ fn check_curves(backend: Backend) {
     }
 }
 
-/// What the check must find: a branch on a secret, or a table's entry for it.
+/// A leak that the check must find: a branch on a secret, or a table lookup by it.
 fn leak(how: &str) -> Result<(), String> {
     let mut secret = [0; 1];
     let Ok(()) = Secret(Drbg::new(&[7; 48])).try_fill_bytes(&mut secret);

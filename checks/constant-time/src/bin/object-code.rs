@@ -1,4 +1,5 @@
-//! Lists what the check of the object code says of each kernel, jump by jump. Usage: `object-code FILE...`
+//! Lists what the check of the object code says of each kernel, jump by jump. Usage: `object-code
+//! FILE...`
 
 #![forbid(unsafe_code)]
 

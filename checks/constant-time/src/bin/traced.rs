@@ -1,5 +1,6 @@
 //! Does one operation between two marks, with secrets of the given number, for whoever traces it.
-//! Usage: `traced SET OPERATION SECRET`, SET being a parameter set, x25519 or ed25519, or `traced leak HOW SECRET`.
+//! Usage: `traced SET OPERATION SECRET`, SET being a parameter set, x25519 or ed25519, or `traced
+//! leak HOW SECRET`.
 
 #![forbid(unsafe_code)]
 
@@ -119,7 +120,7 @@ mod operations {
             Ok(Sent { key, ciphertext, secret, is_made })
         }
 
-        /// What was traced must have been right.
+        /// The traced operation must have had the right result.
         fn check(&self, decapsulated: &SharedSecret) -> Result<(), String> {
             if (decapsulated.as_bytes() == self.secret.as_bytes()) == self.is_made {
                 return Ok(());
@@ -233,7 +234,7 @@ mod operations {
 
     const WORDS: usize = 64;
 
-    /// What a kernel must not do with its words.
+    /// A kernel that leaks its words in the way `how` says.
     struct Leak<'a> {
         words: &'a mut [i16; WORDS],
         table: &'a [i16; 256],

@@ -1,7 +1,7 @@
 //! Straight code, and how the addresses in it follow from the registers before and after.
 //!
-//! To stop a program costs as much as to let it run for a long time; so it is stopped where code ends to be straight, and at an
-//! address that cannot be told from there.
+//! To stop a program costs as much as to let it run for a long time; so it is stopped where code
+//! ends to be straight, and at an address that cannot be told from there.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ const REGISTERS: usize = 16;
 /// The most instructions in a block.
 const LONGEST: usize = 2000;
 
-/// What registers hold.
+/// Values of registers.
 #[derive(Clone)]
 pub(super) struct Registers {
     pub(super) raw: user_regs_struct,
@@ -116,7 +116,8 @@ fn number(register: Register) -> Option<usize> {
     register.is_gpr().then(|| register.full_register().number())
 }
 
-/// What an instruction leaves in a general register, if that is an offset from something.
+/// The general register that an instruction writes, and its new value, if that is an offset from a
+/// known one.
 fn result(instruction: &Instruction, number: usize, values: &[Value; REGISTERS]) -> Option<Value> {
     let value = |register: Register| (register.is_gpr64()).then(|| values[register.number()]);
     if instruction.stack_pointer_increment() != 0 && number == Register::RSP.number() {
@@ -151,13 +152,13 @@ fn result(instruction: &Instruction, number: usize, values: &[Value; REGISTERS])
     }
 }
 
-/// What a value is an offset from.
+/// The origin from which a value is an offset.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     Zero,
     /// A register before the block.
     Before(usize),
-    /// What an instruction left in a register, numbered.
+    /// The result of an instruction in a register; results are numbered.
     Made(usize),
     /// A register after the block.
     After(usize),
@@ -187,7 +188,7 @@ impl Value {
     }
 }
 
-/// What registers hold before a block.
+/// Values of registers before a block.
 fn before() -> [Value; REGISTERS] {
     let mut values = [Value::ZERO; REGISTERS];
     for (number, value) in values.iter_mut().enumerate() {
@@ -230,12 +231,13 @@ struct Line {
 /// Straight code.
 pub(super) struct Block {
     lines: Vec<Line>,
-    /// Where it ends: at what is not straight, or where an address must be known.
+    /// The end of the block: at what is not straight, or where an address must be known.
     pub(super) end: u64,
 }
 
 impl Block {
-    /// The block that begins at `start`, and ends where `is_cut` says if no earlier; `site` gives the instruction at an address.
+    /// The block that begins at `start`, and ends where `is_cut` says if no earlier; `site` gives
+    /// the instruction at an address.
     pub(super) fn new<E>(
         start: u64,
         is_cut: impl Fn(u64) -> bool,
@@ -283,7 +285,8 @@ impl Block {
         Block { lines: vec![Line { at, addresses }], end }
     }
 
-    /// Says what was made in terms of what is left of it; if nothing is left of something, where that was an address.
+    /// Says what was made in terms of what is left of it; if nothing is left of something, where
+    /// that was an address.
     fn settle(&mut self, values: &[Value; REGISTERS]) -> Option<u64> {
         let left = |value: Value| match value.source {
             Source::Made(_) => {

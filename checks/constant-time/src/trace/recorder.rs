@@ -20,7 +20,7 @@ const LONGEST: usize = 15;
 /// Steps after which a program is taken not to end.
 const MOST: usize = 20_000_000;
 
-/// What a program did between its marks.
+/// The instructions and addresses of a program between its marks.
 pub struct Trace {
     /// For each step the instruction's address, then what it touches and divides.
     numbers: Vec<u64>,
@@ -30,7 +30,7 @@ pub struct Trace {
     met: BTreeSet<u64>,
 }
 
-/// Where two traces part.
+/// The first difference of two traces.
 #[derive(Debug)]
 pub struct Difference {
     /// So many steps were the same.
@@ -39,7 +39,7 @@ pub struct Difference {
     pub place: String,
     /// The instruction.
     pub instruction: String,
-    /// What it did in one trace and in the other.
+    /// The entries of the two traces.
     pub what: String,
 }
 
@@ -87,8 +87,8 @@ impl Recorder {
         &self.program
     }
 
-    /// Runs the program, and records what it does between its first two marks. Runs that are to be compared have arguments of
-    /// the same lengths.
+    /// Runs the program, and records what it does between its first two marks. Runs that are to be
+    /// compared have arguments of the same lengths.
     ///
     /// # Errors
     /// Nothing can be traced here, or the program fails.
@@ -199,7 +199,7 @@ impl Recorder {
         site(&mut self.sites, tracee, at)
     }
 
-    /// Where two traces part; `None` if they are the same.
+    /// The first difference of two traces; `None` if they are the same.
     pub fn compare(&mut self, one: &Trace, other: &Trace) -> Option<Difference> {
         let (a, b) = (&one.numbers, &other.numbers);
         if a == b {
@@ -244,7 +244,8 @@ impl Recorder {
         found
     }
 
-    /// The divisions of integers in a trace, each with its place. Their operands are part of the trace.
+    /// The divisions of integers in a trace, each with its place. Their operands are part of the
+    /// trace.
     pub fn divisions(&mut self, trace: &Trace) -> Vec<String> {
         let divisions: Vec<_> =
             trace.met.iter().copied().filter(|at| self.sites[at].divides()).collect();
@@ -303,7 +304,7 @@ fn site(sites: &mut HashMap<u64, Rc<Site>>, tracee: &Tracee, at: u64) -> Result<
     Ok(site)
 }
 
-/// Where a jump goes, if nothing but flags decides.
+/// The target of a jump, if it depends on flags only.
 fn jump(instruction: &Instruction, flags: u64) -> Option<u64> {
     let flag = |bit: u32| flags >> bit & 1 == 1;
     let (carry, parity, zero, sign, overflow) = (flag(0), flag(2), flag(6), flag(7), flag(11));
@@ -331,7 +332,8 @@ fn jump(instruction: &Instruction, flags: u64) -> Option<u64> {
     Some(if jumps { instruction.near_branch64() } else { instruction.next_ip() })
 }
 
-/// Adds an instruction's address to `numbers`, and what of it else goes into a trace before it is done.
+/// Adds an instruction's address to `numbers`, and what of it else goes into a trace before it is
+/// done.
 fn note(
     site: &Site,
     tracee: &Tracee,

@@ -17,9 +17,9 @@ use nix::sys::signal::{Signal, raise};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// What a mark is.
+/// The instruction that is a mark.
 const MARK: Signal = Signal::SIGUSR1;
-/// What is planted: `int3`.
+/// The breakpoint instruction: `int3`.
 const BREAKPOINT: u8 = 0xcc;
 /// Begins the message of a program that may not be traced.
 const REFUSED: &str = "may not be traced: ";
@@ -56,7 +56,8 @@ impl From<Errno> for Failure {
     }
 }
 
-/// In the program, first of all: starts it again without randomised addresses if it has them, and lets the parent trace it.
+/// In the program, first of all: starts it again without randomised addresses if it has them, and
+/// lets the parent trace it.
 ///
 /// # Errors
 /// The system does not allow one or the other.
@@ -83,7 +84,7 @@ pub fn mark() {
     let _ = raise(MARK);
 }
 
-/// Where a traced program stopped.
+/// The reason for which a traced program stopped.
 #[derive(PartialEq, Eq)]
 pub(super) enum Stop {
     /// After an instruction, or at one that was planted.
@@ -96,7 +97,7 @@ pub(super) struct Tracee {
     child: Child,
     pid: Pid,
     memory: File,
-    /// What was there before breakpoints were planted.
+    /// The code that breakpoints replaced.
     planted: HashMap<u64, u8>,
 }
 
@@ -236,7 +237,7 @@ impl Tracee {
     }
 }
 
-/// What the program says until it ends.
+/// The output of the program until it ends.
 fn errors(child: &mut Child) -> io::Result<String> {
     let mut said = String::new();
     if let Some(mut errors) = child.stderr.take() {
@@ -247,7 +248,7 @@ fn errors(child: &mut Child) -> io::Result<String> {
 
 impl Drop for Tracee {
     fn drop(&mut self) {
-        // Where it has ended, neither finds anything.
+        // If the program has ended, neither finds anything.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,5 @@
-//! Integers modulo p and points by the textbook, in words of 64 bits: shares nothing with what is proved.
+//! Integers modulo p and points by the textbook, in words of 64 bits: shares nothing with what is
+//! proved.
 
 use lanes::proof::Residue;
 use reference::drbg::Drbg;
@@ -72,7 +73,7 @@ impl Number {
             .fold(Number::default(), |sum, &limb| sum.mul(Number::of(1 << LIMB_BITS)).add(limb))
     }
 
-    /// What an element is.
+    /// The value of an element.
     pub(crate) fn of_fe(fe: &Fe) -> Self {
         Self::of_limbs(&fe.0.map(|limb| Number::of(limb.into())))
     }

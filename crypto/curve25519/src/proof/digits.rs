@@ -1,4 +1,5 @@
-//! Multiples by every digit in every place: tables, what is looked up in them, its sign, and how often it is doubled.
+//! Multiples by every digit in every place: tables, what is looked up in them, its sign, and how
+//! often it is doubled.
 
 use lanes::proof::Residue;
 use lanes::{Backend, FieldDispatch, FieldParts, Portable};
@@ -85,8 +86,8 @@ fn is_point(found: &Point, expected: AffinePoint, with_t: bool) -> bool {
         && (!with_t || t.mul(z) == x.mul(y))
 }
 
-/// A public factor that has the digits of a recoded scalar, if the highest digit is positive: twice, and one, without what is
-/// 2^256 or more.
+/// A public factor that has the digits of a recoded scalar, if the highest digit is positive:
+/// twice, and one, without what is 2^256 or more.
 fn factor(digits: &Recoded) -> Words {
     let [w0, w1, w2, w3] = *digits;
     [w0 << 1 | 1, w1 << 1 | w0 >> 63, w2 << 1 | w1 >> 63, w3 << 1 | w2 >> 63]

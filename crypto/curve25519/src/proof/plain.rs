@@ -1,6 +1,7 @@
-//! Arithmetic without lanes. Limbs and sums grow with those of the operands, except for low bits, which are bounded: if nothing
-//! overflows and nothing is lost where all limbs are as large as they may be, this holds for all. Overflow checks find the one, a
-//! comparison with the definition the other.
+//! Arithmetic without lanes. Limbs and sums grow with those of the operands, except for low bits,
+//! which are bounded: if nothing overflows and nothing is lost where all limbs are as large as they
+//! may be, this holds for all. Overflow checks find the one, a comparison with the definition the
+//! other.
 
 use lanes::proof::Residue;
 
@@ -14,7 +15,8 @@ const CARRIED: u64 = (1 << 63) - 1;
 /// The largest limb of what is subtracted.
 const SUBTRAHEND: u64 = (1 << 53) - 77;
 
-/// What the formulas for points and the ladder multiply: sums of at most three reduced elements, with one difference among them.
+/// Factors in the formulas for points and in the ladder: sums of at most three reduced elements,
+/// with one difference among them.
 const _: () = assert!(3 * REDUCED + (1 << 53) <= FACTOR && REDUCED <= SUBTRAHEND);
 
 /// Elements with each of the given limbs in each place.
@@ -52,7 +54,8 @@ fn products_at_the_edges() {
     }
 }
 
-/// A product is a sum of products of limbs, each times a number: all of them are right. So is a square.
+/// A product is a sum of products of limbs, each times a number: all of them are right. So is a
+/// square.
 #[test]
 fn products_limb_by_limb() {
     for i in 0..LIMBS {

@@ -1,4 +1,5 @@
-//! Scalars: digits have the value of what was recoded, and arithmetic modulo L is that of the definition, at the edges.
+//! Scalars: digits have the value of what was recoded, and arithmetic modulo L is that of the
+//! definition, at the edges.
 
 use reference::drbg::Drbg;
 
@@ -35,7 +36,7 @@ impl Integer {
         self.0[16] < 0
     }
 
-    /// What is left of an integer below 2^512 by L, bit by bit.
+    /// The remainder of an integer below 2^512 modulo L, bit by bit.
     fn modulo_order(self) -> Words {
         let order = Integer::of_words(&ORDER);
         let mut rest = Integer::ZERO;

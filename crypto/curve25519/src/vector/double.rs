@@ -1,7 +1,8 @@
-//! The sum of a multiple of any point and one of the base point, for public scalars: the coordinates of two points are in four
-//! lanes each (2x4).
+//! The sum of a multiple of any point and one of the base point, for public scalars: the
+//! coordinates of two points are in four lanes each (2x4).
 //!
-//! Points are (X, Z, Y, T) in a half of a vector, wide. Both halves do the same: they hold the two multiples.
+//! Points are (X, Z, Y, T) in a half of a vector, wide. Both halves do the same: they hold the two
+//! multiples.
 
 use lanes::{EachPart, FIELD_LANES, FieldLanes, FieldParts, Kernel, Portable};
 
@@ -55,7 +56,7 @@ const fn in_lanes(of_lanes: [Fe; 4]) -> Constants {
     constants
 }
 
-/// What makes (Y - X, Z, Y + X, T) ready to be added.
+/// The factors that prepare (Y - X, Z, Y + X, T) for additions.
 static FACTORS: Constants = in_lanes([Fe::ONE, Fe::small(2), Fe::ONE, D2]);
 
 /// The base point's multiples by each digit: (y - x, 2, y + x, 2dxy).
@@ -109,7 +110,7 @@ fn differences<L: FieldLanes>(lanes: L, points: Elements<L>) -> Elements<L> {
     carry(lanes, blend(lanes, THIRD, first, add(lanes, points, exchanged)))
 }
 
-/// What additions of the points want: (Y - X, 2Z, Y + X, 2dT), reduced.
+/// Points prepared for additions: (Y - X, 2Z, Y + X, 2dT), reduced.
 #[inline(always)]
 pub(super) fn prepare<L: FieldLanes>(lanes: L, points: Elements<L>) -> Elements<L> {
     carry(lanes, mul(lanes, differences(lanes, points), constants(lanes, &FACTORS)))
@@ -147,8 +148,9 @@ pub(super) fn sum<L: FieldLanes, const T: bool>(
     mul(lanes, permute(lanes, factors, &LEFT), right)
 }
 
-/// The two multiples. In: a point in both halves, reduced, and the digits of its public factor and of the base point's. Out: the
-/// point's multiple in the lower half and the base point's in the upper one, reduced.
+/// The two multiples. In: a point in both halves, reduced, and the digits of its public factor and
+/// of the base point's. Out: the point's multiple in the lower half and the base point's in the
+/// upper one, reduced.
 pub(super) struct Double<'a, L: FieldLanes> {
     pub(super) point: &'a Stored<L>,
     pub(super) digits: &'a Recoded,
@@ -217,7 +219,8 @@ impl EachPart for EachDouble<'_> {
     }
 }
 
-/// `a * point + b * base`, for public scalars below L; T is not valid. The point's Z is 1, and it may have any order.
+/// `a * point + b * base`, for public scalars below L; T is not valid. The point's Z is 1, and it
+/// may have any order.
 pub(crate) fn double_multiple_vartime<L: FieldParts>(
     lanes: L,
     a: &Words,

@@ -1,10 +1,11 @@
 //! Integers modulo p = 2^255 - 19 in lanes: five limbs of 51 bits.
 //!
-//! A vector of elements is *reduced* if its limbs are below 2^51 + 2^17, and *wide* if they are below 2^61. Factors are reduced; products
-//! are wide. The sum of two wide vectors may be carried, and so may a wide vector, or a sum of two, less a wide one; what is
-//! carried is reduced.
+//! A vector of elements is *reduced* if its limbs are below 2^51 + 2^17, and *wide* if they are
+//! below 2^61. Factors are reduced; products are wide. The sum of two wide vectors may be carried,
+//! and so may a wide vector, or a sum of two, less a wide one; what is carried is reduced.
 //!
-//! High halves of products count once or twice as much as low ones one place higher, and low ones may be negative ([`Split`]).
+//! High halves of products count once or twice as much as low ones one place higher, and low ones
+//! may be negative ([`Split`]).
 
 use lanes::{FIELD_LANES, FieldLanes, Split};
 
@@ -33,8 +34,8 @@ const P: Fe = {
 /// The limbs of 2p.
 pub(super) const TWICE_P: Fe = Fe([2 * P.0[0], 2 * P.0[1], 2 * P.0[2], 2 * P.0[3], 2 * P.0[4]]);
 
-/// What half the sums of products in ten places begin with where low halves have signs: these numbers stand for 60p, and each is
-/// enough for the low halves of two products and a half.
+/// Initial values of half the sums of products in ten places, for low halves with signs: these
+/// numbers stand for 60p, and each is enough for the low halves of two products and a half.
 const START: [u64; 2 * LIMBS] = {
     let mut places = [3 * MASK; 2 * LIMBS];
     places[0] -= 60 * 18;
@@ -103,7 +104,8 @@ pub(super) fn add<L: FieldLanes>(lanes: L, a: Elements<L>, b: Elements<L>) -> El
     v
 }
 
-/// `a - b` as a representative that is not negative, for wide `b`. Adds less than 2^62 to the limbs of `a`.
+/// `a - b` as a representative that is not negative, for wide `b`. Adds less than 2^62 to the limbs
+/// of `a`.
 #[inline(always)]
 pub(super) fn sub<L: FieldLanes>(lanes: L, a: Elements<L>, b: Elements<L>) -> Elements<L> {
     let mut v = add(lanes, a, splat(lanes, BIAS));
@@ -151,7 +153,8 @@ struct Column<L: FieldLanes> {
 }
 
 impl<L: FieldLanes> Column<L> {
-    /// The products of each `a` and `b`, in a place that begins with `times` [`START`] where low halves have signs.
+    /// The products of each `a` and `b`, in a place that begins with `times` [`START`] where low
+    /// halves have signs.
     #[inline(always)]
     fn of<const COUNT: usize>(
         lanes: L,
@@ -187,7 +190,7 @@ impl<L: FieldLanes> Column<L> {
     }
 }
 
-/// What a sum of high halves is one place higher.
+/// A sum of high halves, as a limb one place higher.
 #[inline(always)]
 pub(super) fn one_place_higher<L: FieldLanes>(lanes: L, high: L::Limbs) -> L::Limbs {
     match L::SPLIT {
@@ -206,7 +209,8 @@ fn twice<L: FieldLanes>(lanes: L, x: L::Limbs) -> L::Limbs {
 pub(super) fn mul<L: FieldLanes>(lanes: L, a: Elements<L>, b: Elements<L>) -> Elements<L> {
     let [a0, a1, a2, a3, a4] = a;
     let [b0, b1, b2, b3, b4] = b;
-    // From the highest place on: what is above 2^255 goes to the lower places, and little is left to be kept at any time.
+    // From the highest place on: what is above 2^255 goes to the lower places, and little is left
+    // to be kept at any time.
     let c8 = Column::of(lanes, 8, 2, [a4], [b4]);
     let p9 = times_nineteen(lanes, one_place_higher(lanes, c8.high));
     let c7 = Column::of(lanes, 7, 2, [a3, a4], [b4, b3]);
@@ -233,7 +237,7 @@ pub(super) fn mul<L: FieldLanes>(lanes: L, a: Elements<L>, b: Elements<L>) -> El
 #[inline(always)]
 pub(super) fn square<L: FieldLanes>(lanes: L, a: Elements<L>) -> Elements<L> {
     let [a0, a1, a2, a3, a4] = a;
-    // What is in columns counts twice, squares once.
+    // Products in columns count twice, squares once.
     let c8 = Column::of(lanes, 8, 1, [], []);
     let p9 = times_nineteen(lanes, one_place_higher(lanes, lanes.mul_add_high(c8.high, a4, a4)));
     let c7 = Column::of(lanes, 7, 1, [a3], [a4]);

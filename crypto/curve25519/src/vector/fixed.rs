@@ -1,4 +1,5 @@
-//! Multiples of the base point: of eight scalars at once (8x1), or of one, whose terms go to eight lanes (1x8).
+//! Multiples of the base point: of eight scalars at once (8x1), or of one, whose terms go to eight
+//! lanes (1x8).
 
 use lanes::{EachPart, FIELD_LANES, FieldLanes, FieldParts, Kernel, Portable};
 use zeroize::Zeroizing;
@@ -19,7 +20,8 @@ const TABLES_OF_LANE: usize = TABLES / FIELD_LANES;
 const BYTE: usize = 8;
 const DIGIT: usize = 4;
 
-/// How lanes come together: from half to half, where these reach each other, and within them.
+/// The order in which lanes are added: half to half, if lanes of one reach the other, and within
+/// halves.
 const EXCHANGES: [[u64; FIELD_LANES]; 3] =
     [[4, 5, 6, 7, 0, 1, 2, 3], [2, 3, 0, 1, 6, 7, 4, 5], [1, 0, 3, 2, 5, 4, 7, 6]];
 
@@ -54,8 +56,9 @@ impl<L: FieldLanes> Kernel<L> for Eight<'_, L> {
     }
 }
 
-/// One multiple of the base point: lane i adds the terms of tables `i * TABLES_OF_LANE` on. In: a recoded scalar of which lane i has
-/// the digits of its tables, from the lowest bit on. Out: reduced, in every lane; of each half, where lanes are not whole.
+/// One multiple of the base point: lane i adds the terms of tables `i * TABLES_OF_LANE` on. In: a
+/// recoded scalar of which lane i has the digits of its tables, from the lowest bit on. Out:
+/// reduced, in every lane; of each half, where lanes are not whole.
 pub(super) struct One<'a, L: FieldLanes> {
     pub(super) digits: &'a [L::Limb; FIELD_LANES],
     pub(super) to: &'a mut StoredPoints<L>,
@@ -78,7 +81,8 @@ impl<L: FieldLanes> Kernel<L> for One<'_, L> {
                 sum = sixteenfold(lanes, sum);
             }
         }
-        // A loop over both kinds of orders would leave the compiler without their values, which permutations on AVX2 are made of.
+        // A loop over both kinds of orders would leave the compiler without their values, which
+        // permutations on AVX2 are made of.
         if L::IS_WHOLE {
             for order in &EXCHANGES {
                 sum = sum.add(lanes, sum.permuted(lanes, order));

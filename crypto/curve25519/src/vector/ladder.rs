@@ -1,5 +1,6 @@
-//! The Montgomery ladder (RFC 7748, section 5): of eight scalars at once (8x1), or of one, whose four products of a kind go to four
-//! lanes (Hisil, Egrice and Yassi 2020, "Fast 4 way vectorized ladder for the complete set of Montgomery curves").
+//! The Montgomery ladder (RFC 7748, section 5): of eight scalars at once (8x1), or of one, whose
+//! four products of a kind go to four lanes (Hisil, Egrice and Yassi 2020, "Fast 4 way vectorized
+//! ladder for the complete set of Montgomery curves").
 
 use lanes::{EachPart, FIELD_LANES, FieldLanes, FieldParts, Kernel, Portable, Split};
 use zeroize::Zeroizing;
@@ -15,7 +16,8 @@ use crate::scalar::{self, Words};
 /// Bits of a clamped scalar.
 const SCALAR_BITS: u32 = 255;
 
-/// Eight ladders. In: reduced u-coordinates; of each scalar the bits at which the two points change places. Out: reduced.
+/// Eight ladders. In: reduced u-coordinates; of each scalar the bits at which the two points change
+/// places. Out: reduced.
 pub(super) struct Eight<'a, L: FieldLanes> {
     pub(super) changes: &'a [[L::Limb; FIELD_LANES]; 4],
     pub(super) u: &'a Stored<L>,
@@ -41,8 +43,8 @@ impl<L: FieldLanes> Kernel<L> for Eight<'_, L> {
     }
 }
 
-/// A step of eight ladders: doubles the first point, or the second one if they change places, and adds the two, whose difference has
-/// the reduced u-coordinate `u`. Points are X and Z, wide.
+/// A step of eight ladders: doubles the first point, or the second one if they change places, and
+/// adds the two, whose difference has the reduced u-coordinate `u`. Points are X and Z, wide.
 #[inline(always)]
 pub(super) fn step_of_eight<L: FieldLanes>(
     lanes: L,
@@ -55,7 +57,8 @@ pub(super) fn step_of_eight<L: FieldLanes>(
     let difference_a = carry(lanes, sub(lanes, xa, za));
     let sum_b = carry(lanes, add(lanes, xb, zb));
     let difference_b = carry(lanes, sub(lanes, xb, zb));
-    // The four products of one point's sum and the other's difference are the same whichever is which.
+    // The four products of one point's sum and the other's difference are the same whichever is
+    // which.
     let sum_d = select(lanes, change, sum_b, sum_a);
     let difference_d = select(lanes, change, difference_b, difference_a);
     let one = mul(lanes, difference_b, sum_a);
@@ -96,8 +99,9 @@ pub(super) fn mul_small<L: FieldLanes>(lanes: L, a: Elements<L>, factor: u32) ->
     ]
 }
 
-/// One ladder, twice: the upper four lanes do what the lower ones do. In: the u-coordinate, reduced, in every lane, and the bits at
-/// which the two points change places. Out: reduced X and Z, in the upper two lanes of each half.
+/// One ladder, twice: the upper four lanes do what the lower ones do. In: the u-coordinate,
+/// reduced, in every lane, and the bits at which the two points change places. Out: reduced X and
+/// Z, in the upper two lanes of each half.
 pub(super) struct One<'a, L: FieldLanes> {
     pub(super) changes: &'a [[L::Limb; FIELD_LANES]; 4],
     pub(super) u: &'a Stored<L>,
@@ -134,7 +138,8 @@ impl<L: FieldLanes> Kernel<L> for One<'_, L> {
     }
 }
 
-/// A step of one ladder, as [`step_of_eight`]: X and Z of the sum twice, then of the double twice, reduced.
+/// A step of one ladder, as [`step_of_eight`]: X and Z of the sum twice, then of the double twice,
+/// reduced.
 #[inline(always)]
 pub(super) fn step_of_one<L: FieldLanes>(
     lanes: L,
@@ -148,7 +153,7 @@ pub(super) fn step_of_one<L: FieldLanes>(
     // (C, D, A, B): X + Z and X - Z of the sum, then of the double.
     let sums = blend(lanes, ODD, add(lanes, x, z), sub(lanes, x, z));
     let sums = carry(lanes, sums);
-    // Where they change places, A and C, and B and D.
+    // If they are exchanged, A with C, and B with D.
     const LEFT: [u64; FIELD_LANES] = [2, 3, 2, 3, 6, 7, 6, 7];
     const LEFT_CHANGED: [u64; FIELD_LANES] = [0, 1, 0, 1, 4, 5, 4, 5];
     const RIGHT: [u64; FIELD_LANES] = [1, 0, 2, 3, 5, 4, 6, 7];
@@ -202,10 +207,11 @@ fn changes(secret: &[u8; BYTES]) -> Zeroizing<Words> {
     ])
 }
 
-/// What ladders read and write.
+/// Inputs and outputs of ladders.
 type Memory = [Stored<Portable>; 3];
 
-/// Writes the multiples of as many points with the given u-coordinates by secret scalars, which are clamped.
+/// Writes the multiples of as many points with the given u-coordinates by secret scalars, which are
+/// clamped.
 pub(crate) fn ladders<'a, L: FieldParts>(
     lanes: L,
     pairs: impl Iterator<Item = (&'a [u8; BYTES], &'a [u8; BYTES])>,

@@ -1,7 +1,9 @@
-//! Curve arithmetic on [`lanes::FieldLanes`], in three shapes: eight points, each in a lane (8x1); the terms of one sum of multiples,
-//! each in a lane (1x8); and the coordinates of two points, each in a lane (2x4).
+//! Curve arithmetic on [`lanes::FieldLanes`], in three shapes: eight points, each in a lane (8x1);
+//! the terms of one sum of multiples, each in a lane (1x8); and the coordinates of two points, each
+//! in a lane (2x4).
 //!
-//! The names are those of Zhang, Huang, Zhao, Chen and Koc, "ENG25519" (USENIX Security 2024), section 3.
+//! The names are those of Zhang, Huang, Zhao, Chen and Koc, "ENG25519" (USENIX Security 2024),
+//! section 3.
 
 mod double;
 mod field;

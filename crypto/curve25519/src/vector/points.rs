@@ -16,7 +16,8 @@ pub(super) struct Points<L: FieldLanes> {
     pub(super) t: Elements<L>,
 }
 
-/// Eight points that are to be added, of which Z is 1: y + x, y - x and 2dxy, canonical or negated by [`AffinePoints::negated`].
+/// Eight points that are to be added, of which Z is 1: y + x, y - x and 2dxy, canonical or negated
+/// by [`AffinePoints::negated`].
 #[derive(Clone, Copy)]
 pub(super) struct AffinePoints<L: FieldLanes> {
     pub(super) sum: Elements<L>,

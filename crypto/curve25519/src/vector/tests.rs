@@ -1,4 +1,5 @@
-//! Kernels on portable lanes, whose overflow checks find a limb that leaves its range, beside the code for one element at a time.
+//! Kernels on portable lanes, whose overflow checks find a limb that leaves its range, beside the
+//! code for one element at a time.
 
 use lanes::{
     Backend, EachPart, FIELD_LANES, FieldDispatch, FieldLanes, FieldParts, Kernel, Portable,

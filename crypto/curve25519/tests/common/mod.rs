@@ -1,3 +1,5 @@
+//! Helpers of the tests: hexadecimal and random bytes.
+
 #![allow(dead_code, reason = "each test uses some")]
 #![allow(missing_docs, unreachable_pub, reason = "tests")]
 

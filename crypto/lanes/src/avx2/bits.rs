@@ -1,3 +1,5 @@
+//! Bit planes on AVX2.
+
 use core::arch::x86_64::*;
 
 use super::{Avx2, read};
@@ -58,7 +60,7 @@ impl BitLanes for Avx2 {
     fn add_trits(self, a: Trits<__m256i>, b: Trits<__m256i>) -> Trits<__m256i> {
         avx2! {
             let differ = _mm256_xor_si256(a.sign, b.sign);
-            // Where b is not zero, the sign is b's if a is zero, and the other one if a is the same.
+            // If b is not zero, the sign is b's if a is zero, and the other one if a is the same.
             let change = _mm256_and_si256(b.nonzero, _mm256_xor_si256(differ, a.nonzero));
             let either = _mm256_xor_si256(a.nonzero, b.nonzero);
             let alike = _mm256_andnot_si256(differ, a.nonzero);

@@ -1,11 +1,13 @@
 //! Products of integers by fused multiplications of doubles.
 //!
-//! A sum with 2^103 has its last bit at 2^51, so `h = a * b + 2^103`, rounded, has the high half of the product in its bits. Taken from
-//! the product, it leaves a number below 2^51 of either sign, which `a * b + (2^103 + 3 * 2^51 - h)` holds with its last bit at 1. Both are
-//! exact: whatever the direction of rounding, high and low half add up to the product.
+//! A sum with 2^103 has its last bit at 2^51, so `h = a * b + 2^103`, rounded, has the high half of
+//! the product in its bits. Taken from the product, it leaves a number below 2^51 of either sign,
+//! which `a * b + (2^103 + 3 * 2^51 - h)` holds with its last bit at 1. Both are exact: whatever
+//! the direction of rounding, high and low half add up to the product.
 //!
-//! Such instructions take a time of their own for numbers below the normal ones. There are none here: whatever is added or
-//! multiplied is an integer, zero included, and zero times anything is added to 2^103.
+//! Such instructions take a time of their own for numbers below the normal ones. There are none
+//! here: whatever is added or multiplied is an integer, zero included, and zero times anything is
+//! added to 2^103.
 
 use core::arch::x86_64::*;
 
@@ -39,7 +41,8 @@ impl FieldParts for Avx2 {
 const TWO_52: f64 = (1u64 << 52) as f64;
 /// The double 2^103: of sums with it, the last bit stands for 2^51.
 const TWO_103: f64 = (1u128 << 103) as f64;
-/// The double 3 * 2^51: of sums with it, whose terms may have either sign, the last bit stands for 1.
+/// The double 3 * 2^51: of sums with it, whose terms may have either sign, the last bit stands for
+/// 1.
 const THREE_TIMES_TWO_51: f64 = (3u64 << 51) as f64;
 
 #[inline(always)]
@@ -51,7 +54,7 @@ fn splat(value: u64) -> __m256i {
 #[inline(always)]
 fn read(from: &[u64; FIELD_LANES], at: usize) -> __m256i {
     let from = &from[at..at + LANES];
-    // SAFETY: four limbs are there; alignment is not needed. Whoever calls holds the token.
+    // SAFETY: four limbs are there; alignment is not needed. The caller holds the token.
     unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
 }
 
@@ -62,10 +65,12 @@ fn write(to: &mut [u64; FIELD_LANES], at: usize, v: __m256i) {
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
 }
 
-/// Adds the halves of a product with the bits of their constants. Compilers would make all products of a formula before they add the
-/// first two, and have no registers for them: here they are made as they come.
+/// Adds the halves of a product with the bits of their constants. Compilers would make all products
+/// of a formula before they add the first two, and have no registers for them: here they are made
+/// as they come.
 ///
-/// Within the boundary of `run`, and no other one: registers of 256 bits can be named only where the compiler sees that they exist.
+/// Within the boundary of `run`, and no other one: registers of 256 bits can be named only where
+/// the compiler sees that they exist.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn mul_add(mut low: __m256i, mut high: __m256i, a: __m256d, b: __m256d) -> (__m256i, __m256i) {
@@ -400,14 +405,15 @@ impl<const FIRST: usize> FieldLanes for Avx2Half<FIRST> {
 mod tests {
     use super::*;
 
-    /// The bits of MXCSR that choose where to round, and their values: to the nearest, down, up, towards zero.
+    /// The bits of MXCSR that choose where to round, and their values: to the nearest, down, up,
+    /// towards zero.
     const ROUNDING: u32 = 3 << 13;
     const DIRECTIONS: [u32; 4] = [0, 1 << 13, 2 << 13, 3 << 13];
 
     /// MXCSR, and then another one.
     fn exchange(with: u32) -> u32 {
         let mut before = 0u32;
-        // SAFETY: words of 32 bits are written and read; whoever calls puts it back.
+        // SAFETY: words of 32 bits are written and read; the caller restores the word.
         unsafe {
             core::arch::asm!(
                 "stmxcsr [{before}]",
@@ -451,7 +457,8 @@ mod tests {
         }
     }
 
-    /// A program may have told the processor to round in another direction: products are right all the same.
+    /// A program may have told the processor to round in another direction: products are right all
+    /// the same.
     #[test]
     fn halves_add_up_however_they_are_rounded() {
         let Some(lanes) = Avx2::detect() else { return };

@@ -1,3 +1,5 @@
+//! 64-bit integers on AVX2, for SHA-512.
+
 use core::arch::asm;
 use core::arch::x86_64::*;
 
@@ -174,7 +176,8 @@ impl U64Lanes for Narrow {
     #[inline(always)]
     fn load_u64(self, from: &[u64]) -> __m128i {
         let from = &from[..2];
-        // SAFETY: two integers are there; alignment is not needed. SSE2 is part of the architecture.
+        // SAFETY: two integers are there; alignment is not needed. SSE2 is part of the
+        // architecture.
         unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
     }
 

@@ -1,3 +1,5 @@
+//! Integers on AVX2, for sampling, sorting and coding.
+
 use core::arch::x86_64::*;
 
 use super::{Avx2, PAIRS, write_half};

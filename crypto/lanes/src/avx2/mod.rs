@@ -7,7 +7,7 @@ use crate::{Avx512, Kernel, Lanes, Modulus, sealed::Sealed};
 /// Intrinsics that touch no memory.
 macro_rules! avx2 {
     ($($code:tt)*) => {
-        // SAFETY: whoever calls holds the token, so the processor has the instructions.
+        // SAFETY: the caller holds the token, so the processor has the instructions.
         unsafe { $($code)* }
     };
 }
@@ -39,7 +39,8 @@ impl Avx2 {
         .then_some(Avx2(()))
     }
 
-    /// The token of a processor that has more: AVX-512 F includes AVX2, and [`Avx512::detect`] asks for the other extensions too.
+    /// The token of a processor that has more: AVX-512 F includes AVX2, and [`Avx512::detect`] asks
+    /// for the other extensions too.
     #[inline(always)]
     pub(crate) fn included_in(_: Avx512) -> Self {
         Avx2(())
@@ -76,7 +77,8 @@ fn write_half(to: &mut [i16], v: __m128i) {
     unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), v) }
 }
 
-/// The words of each pair apart: the first ones in the lower half, the second ones in the upper half.
+/// The words of each pair apart: the first ones in the lower half, the second ones in the upper
+/// half.
 #[inline(always)]
 fn split(a: __m256i) -> __m256i {
     avx2! {

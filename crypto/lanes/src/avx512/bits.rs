@@ -1,3 +1,5 @@
+//! Bit planes on AVX-512.
+
 use core::arch::x86_64::*;
 
 use super::{Avx512, read};

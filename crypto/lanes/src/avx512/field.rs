@@ -1,3 +1,5 @@
+//! Field lanes on AVX-512, by IFMA.
+
 use core::arch::x86_64::*;
 
 use super::Avx512;
@@ -6,7 +8,7 @@ use crate::{EachPart, FieldLanes, FieldParts, Kernel, Lanes};
 
 #[inline(always)]
 fn read(from: &[u64; FIELD_LANES]) -> __m512i {
-    // SAFETY: sixty-four bytes are there; alignment is not needed. Whoever calls holds the token.
+    // SAFETY: sixty-four bytes are there; alignment is not needed. The caller holds the token.
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
 }
 

@@ -1,3 +1,5 @@
+//! 64-bit integers on AVX-512, for SHA-512.
+
 use core::arch::asm;
 use core::arch::x86_64::*;
 

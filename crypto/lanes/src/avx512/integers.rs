@@ -1,3 +1,5 @@
+//! Integers on AVX-512, for sampling, sorting and coding.
+
 use core::arch::x86_64::*;
 
 use super::{Avx512, PAIRS, write_half};

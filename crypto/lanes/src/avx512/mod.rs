@@ -8,7 +8,7 @@ use crate::{Kernel, Lanes, Modulus, sealed::Sealed};
 /// Intrinsics that touch no memory.
 macro_rules! avx512 {
     ($($code:tt)*) => {
-        // SAFETY: whoever calls holds the token, so the processor has the instructions.
+        // SAFETY: the caller holds the token, so the processor has the instructions.
         unsafe { $($code)* }
     };
 }
@@ -18,7 +18,8 @@ mod field;
 mod hash;
 mod integers;
 
-/// The token of a processor with AVX-512 F, BW, DQ, VL, VNNI, VBMI, VBMI2, IFMA, VPOPCNTDQ and BITALG: Ice Lake, Zen 4 and later.
+/// The token of a processor with AVX-512 F, BW, DQ, VL, VNNI, VBMI, VBMI2, IFMA, VPOPCNTDQ and
+/// BITALG: Ice Lake, Zen 4 and later.
 #[derive(Clone, Copy, Debug)]
 pub struct Avx512(());
 
@@ -58,7 +59,8 @@ fn run<K: Kernel<Avx512>>(lanes: Avx512, kernel: K) -> K::Output {
     kernel.run(lanes)
 }
 
-/// `vpdpwssd`, which compilers split into a product and a sum unless told which processor they tune for.
+/// `vpdpwssd`, which compilers split into a product and a sum unless told which processor they tune
+/// for.
 #[target_feature(enable = "avx512f,avx512vnni")]
 #[inline]
 fn dot_product(mut acc: __m512i, a: __m512i, b: __m512i) -> __m512i {

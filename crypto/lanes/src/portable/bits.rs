@@ -1,3 +1,5 @@
+//! Bit planes in plain Rust.
+
 use super::Portable;
 use crate::{BitLanes, Trits};
 
@@ -35,7 +37,7 @@ impl BitLanes for Portable {
     #[inline(always)]
     fn add_trits(self, a: Trits<u64>, b: Trits<u64>) -> Trits<u64> {
         let differ = a.sign ^ b.sign;
-        // Where b is not zero, the sign is b's if a is zero, and the other one if a is the same.
+        // If b is not zero, the sign is b's if a is zero, and the other one if a is the same.
         let change = b.nonzero & (differ ^ a.nonzero);
         let nonzero = (a.nonzero ^ b.nonzero) | (a.nonzero & !differ);
         Trits { nonzero, sign: a.sign ^ change }

@@ -1,3 +1,5 @@
+//! Field lanes in plain Rust, for tests.
+
 use super::Portable;
 use crate::field::{FIELD_LANES, SMALL_BITS, Split};
 use crate::{EachPart, FieldLanes, FieldParts, Kernel, Lanes};
@@ -19,7 +21,8 @@ impl FieldParts for Portable {
     }
 }
 
-/// Slower than plain code without lanes, and for tests: overflow checks find a limb that leaves its range.
+/// For tests, as it is slower than plain code without lanes: overflow checks find a limb that
+/// leaves its range.
 impl FieldLanes for Portable {
     type Limb = u64;
     type Limbs = Limbs;
@@ -129,7 +132,8 @@ impl FieldLanes for Portable {
     }
 }
 
-/// Factors of the hardware have 52 bits: a larger one is a kernel's mistake, which must not go unnoticed.
+/// Factors of the hardware have 52 bits: a larger one is a kernel's mistake, which must not go
+/// unnoticed.
 fn product(a: u64, b: u64) -> u128 {
     debug_assert!(a <= FACTOR && b <= FACTOR, "a factor of more than 52 bits");
     u128::from(a) * u128::from(b)

@@ -1,3 +1,5 @@
+//! 64-bit integers in plain Rust, for SHA-512.
+
 use super::Portable;
 use crate::{HashLanes, PairLanes, RoundLanes, U64Lanes, sealed::Sealed};
 

@@ -1,3 +1,5 @@
+//! Integers in plain Rust, for sampling, sorting and coding.
+
 use super::{PAIRS, Portable};
 use crate::IntegerLanes;
 

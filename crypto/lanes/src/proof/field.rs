@@ -22,9 +22,10 @@ const SIGNED_BITS: u32 = 51;
 /// Bits of products that are split into such halves.
 const SIGNED_PRODUCT_BITS: u32 = 103;
 
-/// Integers modulo a prime above 2^104, so that limbs and products of factors are known by them. [`Default`] is zero.
+/// Integers modulo a prime above 2^104, so that limbs and products of factors are known by them.
+/// [`Default`] is zero.
 pub trait Residue: Copy + Default + fmt::Debug + Eq + Hash + Send + Sync + 'static {
-    /// What an integer is modulo the prime.
+    /// The residue of an integer modulo the prime.
     fn of(value: u128) -> Self;
     /// The residue that four random words choose; any of them, and all about as likely.
     fn drawn(words: [u64; 4]) -> Self;
@@ -36,14 +37,17 @@ pub trait Residue: Copy + Default + fmt::Debug + Eq + Hash + Send + Sync + 'stat
     fn mul(self, other: Self) -> Self;
 }
 
-/// What a limb may be: all integers of a range, and a polynomial in the kernel's inputs, modulo a prime.
+/// A symbolic limb: all integers of a range, and a polynomial in the kernel's inputs, modulo a
+/// prime.
 ///
-/// Of the polynomial there is its value where all inputs are random residues. If two polynomials of degree d differ, their values
-/// are the same with a probability of at most d divided by the prime.
+/// Of the polynomial there is its value where all inputs are random residues. If two polynomials of
+/// degree d differ, their values are the same with a probability of at most d divided by the prime.
 ///
-/// What is above some bits of an integer, or in the high half of a product, is no polynomial: it is a further variable unless the
-/// range leaves one number only, and what is below is the rest. Both are right whatever the number is, and so however it was rounded. That equal integers give
-/// equal variables is known by their values: limbs and products that are the same modulo the prime are equal.
+/// The upper bits of an integer, and the high half of a product, are no polynomials: they are a
+/// further variable, unless the range leaves one number only. The lower bits are the rest. Both are
+/// right whatever the number is, and so however it was rounded. That equal integers give equal
+/// variables is known by their values: limbs and products that are the same modulo the prime are
+/// equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Symbol<F> {
     low: u64,
@@ -186,7 +190,7 @@ struct Wide<F> {
 }
 
 impl<F: Residue> Wide<F> {
-    /// What is below and above the given number of bits, at least 51 if this is a product.
+    /// Splits into the parts below and above the given number of bits: at least 51 for a product.
     fn split(self, bits: u32) -> (Symbol<F>, Symbol<F>) {
         let (least, most) = (self.low >> bits, self.high >> bits);
         let power = 1 << bits;
@@ -203,8 +207,8 @@ impl<F: Residue> Wide<F> {
     }
 }
 
-/// The halves of a product if the low one has a sign: `high`, which is rounded in any direction, and what is left, of absolute value
-/// `most` at most.
+/// The halves of a product if the low one has a sign: `high`, which is rounded in any direction,
+/// and what is left, of absolute value `most` at most.
 struct Signed<F> {
     high: Symbol<F>,
     most: u64,
@@ -251,7 +255,8 @@ pub enum Bit {
     Either,
 }
 
-/// Lanes of symbols: with halves of products as they are split with AVX-512, or, if `SIGNED`, with AVX2 ([`Split`]).
+/// Lanes of symbols: with halves of products as they are split with AVX-512, or, if `SIGNED`, with
+/// AVX2 ([`Split`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Symbols<F, const SIGNED: bool = false>(PhantomData<F>);
 
@@ -262,12 +267,13 @@ impl<F, const SIGNED: bool> Default for Symbols<F, SIGNED> {
 }
 
 thread_local! {
-    /// How many operations are right before one is not, and whether it came.
+    /// The number of right operations before the wrong one, and whether that one was reached.
     static FAULT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// Runs `what` with operation number `number` on [`Symbols`] giving one more than it should, in all lanes, if there is such an
-/// operation; then returns what it returned. Proofs use it to show that they notice.
+/// Runs `what` with operation number `number` on [`Symbols`] giving one more than it should, in all
+/// lanes, if there is such an operation; then returns what it returned. Proofs use it to show that
+/// they notice.
 pub fn with_fault<T>(number: u64, what: impl FnOnce() -> T) -> Option<T> {
     /// Forgets the fault, also when `what` panics.
     struct Session;

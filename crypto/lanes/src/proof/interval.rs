@@ -1,3 +1,5 @@
+//! Words as ranges of integers: proofs that no word overflows.
+
 use core::cell::RefCell;
 use core::fmt;
 use core::num::NonZeroU8;
@@ -10,13 +12,13 @@ use zerocopy::FromZeros;
 use super::{Memory, Value, ledger};
 use crate::{Lanes, Modulus, Portable, Word};
 
-/// All integers from one to another, both within 16 bits: what a word may hold.
+/// A range of integers of 16 bits: all values that a word may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromZeros)]
 pub struct Interval {
     low: i16,
     high: i16,
-    /// For what [`Lanes::prepare`] gives: one more than how many times q goes into the absolute value
-    /// of what it was given.
+    /// For what [`Lanes::prepare`] gives: one more than how many times q goes into the absolute
+    /// value of what it was given.
     quotient: Option<NonZeroU8>,
 }
 
@@ -32,7 +34,7 @@ impl fmt::Display for Interval {
     }
 }
 
-/// What an accumulator may hold.
+/// The range of an accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
     low: i32,
@@ -239,7 +241,8 @@ impl Value for Interval {
         }
     }
 
-    /// Sound for any `b_q`: the low halves of the two products it subtracts are left out, whatever they are.
+    /// Sound for any `b_q`: the low halves of the two products it subtracts are left out, whatever
+    /// they are.
     fn montgomery(self, b: Self, b_q: Self, q: Modulus) -> Self {
         if let (Some(a), Some(b), Some(b_q)) = (self.single(), b.single(), b_q.single()) {
             let words = |x| [x; Portable::WORDS];
@@ -302,7 +305,8 @@ impl Value for Interval {
             let exact = value(sum.low, (sum.low as i16).wrapping_mul(q.inverse));
             (exact, exact)
         } else {
-            // t is whatever makes the difference a multiple of 2^16, so the lower bound is rounded up.
+            // t is whatever makes the difference a multiple of 2^16, so the lower bound is rounded
+            // up.
             let low = i64::from(sum.low) - i64::from(i16::MAX) * modulus;
             (-((-low).div_euclid(1 << 16)) as i32, value(sum.high, i16::MIN))
         };

@@ -1,4 +1,4 @@
-//! What went wrong, and where.
+//! A record of violations: the operation, its operands, and its line in the kernel.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -37,8 +37,8 @@ thread_local! {
     static LEDGER: RefCell<Ledger> = RefCell::default();
 }
 
-/// Runs `what`, and returns what it returned and every violation on proof lanes in it: the first for each place and operation
-/// of a kernel. Outside of this function, violations panic.
+/// Runs `what`, and returns what it returned and every violation on proof lanes in it: the first
+/// for each place and operation of a kernel. Outside of this function, violations panic.
 pub fn examine<T>(what: impl FnOnce() -> T) -> (T, Vec<Violation>) {
     /// Forgets the entry, also when `what` panics.
     struct Entry;

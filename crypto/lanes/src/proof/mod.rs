@@ -1,7 +1,8 @@
 //! Lanes that prove: a kernel runs on them unchanged, and what comes out holds for all inputs.
 //!
-//! A word stands for a [`Value`]: for all integers of an [`Interval`], or for a [`Polynomial`] in the kernel's inputs. Kernels
-//! have no branch on data, so one run covers every input. [`examine`] collects what goes wrong on the way.
+//! A word stands for a [`Value`]: for all integers of an [`Interval`], or for a [`Polynomial`] in
+//! the kernel's inputs. Kernels have no branch on data, so one run covers every input. [`examine`]
+//! collects what goes wrong on the way.
 //!
 //! Limbs of [`FieldLanes`](crate::FieldLanes) stand for both at once: a [`Symbol`].
 //!
@@ -36,15 +37,16 @@ pub use polynomial::{Monomial, Polynomial, polynomials_modulo};
 
 use crate::{Kernel, Lanes, Modulus, Word, sealed::Sealed};
 
-/// A thread's words and accumulators, of all vectors of the kernels that run, one vector after the other.
+/// A thread's words and accumulators, of all vectors of the kernels that run, one vector after the
+/// other.
 pub type Memory<V> = RefCell<(Vec<V>, Vec<<V as Value>::Accumulator>)>;
 
-/// What a word of proof lanes stands for, and what each operation makes of it. [`Default`] is zero.
+/// The meaning of a word of proof lanes, and of each operation on it. [`Default`] is zero.
 pub trait Value: Word {
-    /// What an accumulator stands for.
+    /// The meaning of an accumulator.
     type Accumulator: Copy;
 
-    /// Where a thread keeps its vectors.
+    /// The memory of a thread's vectors.
     fn vectors() -> &'static LocalKey<Memory<Self>>;
 
     /// See [`Lanes::add`].
@@ -81,7 +83,8 @@ pub trait Value: Word {
     fn reduce(sum: Self::Accumulator, q: Modulus) -> Self;
 }
 
-/// Lanes of `PAIRS` pairs of values. A width of 4, 8 or 16 tiles and groups as portable, AVX2 or AVX-512 lanes do.
+/// Lanes of `PAIRS` pairs of values. A width of 4, 8 or 16 tiles and groups as portable, AVX2 or
+/// AVX-512 lanes do.
 #[derive(Clone, Copy, Debug)]
 pub struct Proof<V, const PAIRS: usize>(PhantomData<V>);
 
@@ -98,12 +101,12 @@ impl<V, const PAIRS: usize> Default for Proof<V, PAIRS> {
 
 impl<V: Value, const PAIRS: usize> Sealed for Proof<V, PAIRS> {}
 
-/// Where a vector of words begins in [`Memory`]. Kernels are compiled for every parameter set and width: with vectors as large as
-/// a register, and operations as calls, they are small.
+/// A vector of words: its offset in [`Memory`]. Kernels are compiled for every parameter set and
+/// width: with vectors as large as a register, and operations as calls, they are small.
 #[derive(Clone, Copy, Debug)]
 pub struct Words(usize);
 
-/// Where a vector of accumulators begins in [`Memory`].
+/// A vector of accumulators: its offset in [`Memory`].
 #[derive(Clone, Copy, Debug)]
 pub struct Sums(usize);
 

@@ -1,3 +1,5 @@
+//! Words as polynomials modulo q: proofs that kernels compute the right values.
+
 use core::cell::RefCell;
 use core::fmt;
 use std::thread::LocalKey;
@@ -7,8 +9,9 @@ use zerocopy::FromZeros;
 use super::{self as proof, Value, ledger};
 use crate::{Modulus, Word};
 
-/// A polynomial in a kernel's inputs, modulo the modulus of [`polynomials_modulo`], of degree at most 2: what a word is, if no
-/// operation leaves its range. Two are equal if all their coefficients are.
+/// A polynomial in a kernel's inputs, modulo the modulus of [`polynomials_modulo`], of degree at
+/// most 2: what a word is, if no operation leaves its range. Two are equal if all their
+/// coefficients are.
 #[derive(Clone, Copy, FromZeros)]
 pub struct Polynomial(Form);
 
@@ -19,7 +22,8 @@ enum Form {
     Constant(i16),
     /// Any other value.
     Variable(Terms),
-    /// A value times q^-1 modulo 2^16: of no use but as what [`crate::Lanes::prepare`] makes it for.
+    /// A value times q^-1 modulo 2^16: of no use but as what [`crate::Lanes::prepare`] makes it
+    /// for.
     Prepared(Terms),
 }
 
@@ -30,7 +34,8 @@ struct Terms {
     end: usize,
 }
 
-/// A product of at most two variables: one more than their numbers, the smaller in the upper half; zero for none.
+/// A product of at most two variables: one more than their numbers, the smaller in the upper half;
+/// zero for none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Monomial(u32);
 
@@ -80,7 +85,8 @@ thread_local! {
     static MEMORY: RefCell<Memory> = RefCell::default();
 }
 
-/// Runs `what`, in which polynomials have coefficients modulo `q`. None of them may be used outside, or by another thread.
+/// Runs `what`, in which polynomials have coefficients modulo `q`. None of them may be used
+/// outside, or by another thread.
 pub fn polynomials_modulo<T>(q: Modulus, what: impl FnOnce() -> T) -> T {
     struct Session;
     impl Drop for Session {

@@ -10,9 +10,9 @@ pub struct ParseError {
     pub line: usize,
     /// The name of the field, shortened if it is long; empty if the error is about no field.
     pub field: String,
-    /// What was wrong.
+    /// The error.
     pub problem: String,
-    /// What would be right.
+    /// The expected contents.
     pub expected: String,
 }
 
@@ -58,7 +58,7 @@ pub fn parse(text: &str) -> Result<KatFile, ParseError> {
 /// The fields of a line that are still to be read.
 struct Fields<'a> {
     line: usize,
-    /// What is right in a record of this kind, for errors.
+    /// The expected contents of a record of this kind, for errors.
     known: &'static str,
     fields: Vec<(&'a str, &'a str)>,
 }

@@ -5,7 +5,7 @@ use crate::drbg::Drbg;
 use crate::sntrup::{self, Encapsulation, KeyPair, Parameters, SHARED_SECRET_BYTES};
 use std::fmt;
 
-/// What [`replay()`] tries: an implementation of one parameter set.
+/// An implementation of one parameter set, which [`replay()`] checks.
 pub trait Implementation {
     /// Why an operation failed, for people.
     type Error: fmt::Display;
@@ -92,7 +92,7 @@ pub struct Mismatch {
     pub record: String,
     /// The field, as the file has it: "pk".
     pub field: &'static str,
-    /// What the implementation gave instead, or the error with which it failed.
+    /// The result of the implementation, or the error with which it failed.
     pub problem: String,
 }
 

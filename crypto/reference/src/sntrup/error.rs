@@ -1,13 +1,15 @@
+//! Errors of the reference implementation.
+
 use std::fmt;
 
-/// What was wrong with an input, and what would be right.
+/// An invalid input, and what would be valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// An input of the wrong length.
     WrongLength {
         /// The input, such as "public key".
         what: &'static str,
-        /// What its length counts: "bytes" or "coefficients".
+        /// The unit of its length: "bytes" or "coefficients".
         unit: &'static str,
         /// The only right length.
         expected: usize,

@@ -174,7 +174,7 @@ pub fn split_secret_key(params: &Parameters, secret_key: &[u8]) -> Result<Secret
     })
 }
 
-/// What happened in a decapsulation. No `Debug`: it is secret.
+/// Intermediate values of a decapsulation. No `Debug`: it is secret.
 pub struct Decapsulation {
     /// The session key.
     pub session_key: [u8; SHARED_SECRET_BYTES],
@@ -183,7 +183,7 @@ pub struct Decapsulation {
     /// The polynomial that Decrypt gave: [`Decapsulation::recovered`], or w ones and then zeros if
     /// its weight is not w.
     pub r: Vec<i32>,
-    /// What [`recover`] gave, before the weight check.
+    /// The result of [`recover`], before the weight check.
     pub recovered: Vec<i32>,
     /// The weight of [`Decapsulation::recovered`]; it is w for every honest ciphertext.
     pub weight: usize,

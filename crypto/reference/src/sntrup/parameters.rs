@@ -1,3 +1,5 @@
+//! The parameter sets of the specification.
+
 use super::encode::encoded_bytes;
 
 /// Bytes in an output of [`hash_b`](super::hash_b).

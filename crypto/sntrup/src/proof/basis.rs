@@ -1,5 +1,6 @@
-//! The kernels as compiled for each backend, on bases of their inputs. They are linear, or linear in each of two factors, as the
-//! runs on polynomials show; what is right on a basis is then right everywhere.
+//! The kernels as compiled for each backend, on bases of their inputs. They are linear, or linear
+//! in each of two factors, as the runs on polynomials show; what is right on a basis is then right
+//! everywhere.
 
 use core::marker::PhantomData;
 
@@ -9,12 +10,15 @@ use super::definition::{Definition, POINTS, ROWS};
 use super::ranges::Ranges;
 use crate::every_set::{Claim, for_every_set};
 use crate::params::ParameterSet;
-use crate::product::{Base, Coefficients, Fold, Forward, Inverse, Transform, Workspace};
+use crate::product::{
+    Coefficients, Fold, Forward, Inverse, PointwiseProduct, Transform, Workspace,
+};
 
 /// Residues at every point: `[i][k]`.
 type Residues = [[i64; ROWS]; POINTS];
 
-/// Panics unless coefficient s of every residue of `transform` is what `expected` has, and the others are zero modulo q.
+/// Panics unless coefficient s of every residue of `transform` is what `expected` has, and the
+/// others are zero modulo q.
 fn expect<P: ParameterSet>(pairs: usize, transform: &[i16], s: usize, expected: &Residues) {
     let nonzero = transform.iter().filter(|&&x| x % P::Q != 0).count();
     assert_eq!(nonzero, POINTS * ROWS, "{} {s}", P::NAME);
@@ -66,9 +70,9 @@ impl<P: ParameterSet> Dispatch for ForwardOnBasis<P> {
 }
 
 /// Every pair of powers of x, with another factor for each residue.
-struct BaseOnBasis<P>(PhantomData<P>);
+struct PointwiseOnBasis<P>(PhantomData<P>);
 
-impl<P: ParameterSet> Dispatch for BaseOnBasis<P> {
+impl<P: ParameterSet> Dispatch for PointwiseOnBasis<P> {
     type Output = ();
 
     fn on<L: Hardware>(self, lanes: L) {
@@ -103,7 +107,7 @@ impl<P: ParameterSet> Dispatch for BaseOnBasis<P> {
                 // In place, or not.
                 out.clone_from(&a);
                 let a = (v % 2 == 0).then_some(&a);
-                lanes.run(Base { out: &mut out, a, b: &b, space: &mut space });
+                lanes.run(PointwiseProduct { out: &mut out, a, b: &b, space: &mut space });
                 let expected = if u + v < P::M { &product } else { &wrapped };
                 expect::<P>(L::PAIRS, out.0.as_ref(), (u + v) % P::M, expected);
                 assert!(within(out.0.as_ref(), Ranges::<P>::PRODUCT));
@@ -152,7 +156,7 @@ impl Claim for OnBasis {
     fn check<P: ParameterSet>(&self) {
         for backend in Backend::available() {
             backend.run(ForwardOnBasis::<P>(PhantomData));
-            backend.run(BaseOnBasis::<P>(PhantomData));
+            backend.run(PointwiseOnBasis::<P>(PhantomData));
             backend.run(InverseOnBasis::<P>(PhantomData));
         }
     }

@@ -30,7 +30,8 @@ impl<P: ParameterSet> Definition<P> {
         ((x + Self::Q / 2).rem_euclid(Self::Q) - Self::Q / 2) as i16
     }
 
-    /// `[i][k]`: c = g^i z^k of the modulus x^m - c, with g the smallest generator and z = g^((q - 1) / 6).
+    /// `[i][k]`: c = g^i z^k of the modulus x^m - c, with g the smallest generator and z = g^((q -
+    /// 1) / 6).
     pub(crate) fn roots() -> [[i64; ROWS]; POINTS] {
         let powers =
             |x: i64| core::iter::successors(Some(x), move |power| Some(power * x % Self::Q));
@@ -46,7 +47,8 @@ impl<P: ParameterSet> Definition<P> {
         roots
     }
 
-    /// Where lanes of `pairs` pairs keep coefficient `s` of the residue modulo `x^m - roots[i][k]`.
+    /// The offset at which lanes of `pairs` pairs keep coefficient `s` of the residue modulo `x^m -
+    /// roots[i][k]`.
     pub(crate) fn place(pairs: usize, i: usize, k: usize, s: usize) -> usize {
         let vector = (i / pairs * ROWS + k) * (P::M / 2) + s / 2;
         (vector * pairs + i % pairs) * 2 + s % 2

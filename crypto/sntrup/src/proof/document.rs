@@ -14,7 +14,7 @@ struct Rows(RefCell<Vec<String>>);
 impl Claim for Rows {
     fn check<P: ParameterSet>(&self) {
         let reductions = [
-            P::REDUCTIONS.after_base.then_some("base product"),
+            P::REDUCTIONS.after_pointwise.then_some("base product"),
             P::REDUCTIONS.after_inverse.then_some("inverse transform"),
         ];
         let reductions: Vec<_> = reductions.into_iter().flatten().collect();

@@ -1,5 +1,5 @@
-//! The modular operations of every backend against the integers: functions of one word on every word, of two on every word
-//! times every constant of the multiplier, and on a grid.
+//! The modular operations of every backend against the integers: functions of one word on every
+//! word, of two on every word times every constant of the multiplier, and on a grid.
 
 use core::marker::PhantomData;
 
@@ -19,7 +19,8 @@ fn every_word() -> Vec<i16> {
     (i16::MIN..=i16::MAX).collect()
 }
 
-/// Words at which something could change: around zero, powers of two and multiples of q / 2. A multiple of 32 of them.
+/// Words at which something could change: around zero, powers of two and multiples of q / 2. A
+/// multiple of 32 of them.
 fn edges(q: i16) -> Vec<i16> {
     let mut words = Vec::new();
     for bit in 0..15 {
@@ -197,8 +198,8 @@ impl Claim for Montgomery {
     fn check<P: ParameterSet>(&self) {
         let words = every_word();
         let edges = edges(P::Q);
-        // What the multiplier and the inversion multiply by: every c of x^m - c, which are a power of g times a sixth root
-        // of unity each, and 2^16, all times 2^16.
+        // Constant factors of the multiplier and the inversion: every c of x^m - c, which are a
+        // power of g times a sixth root of unity each, and 2^16, all times 2^16.
         let roots = Definition::<P>::roots();
         let constants = roots.as_flattened().iter().map(|root| root << 16).chain([1 << 32]);
         let constants: Vec<_> = constants.map(Definition::<P>::centred).collect();

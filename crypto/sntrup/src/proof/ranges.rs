@@ -7,27 +7,29 @@ use lanes::{Kernel, Lanes};
 
 use crate::every_set::{Claim, for_every_set};
 use crate::params::ParameterSet;
-use crate::product::{Base, Coefficients, Fold, Forward, Inverse, Transform, Workspace, inverse};
+use crate::product::{
+    Coefficients, Fold, Forward, Inverse, PointwiseProduct, Transform, Workspace, inverse,
+};
 use crate::r3::Reduce;
 use crate::recip::rq_invert_triple;
 use crate::rq::{Round, TripleToSmall};
 
-/// The absolute bounds of what the kernels give each other.
+/// The absolute bounds of the values that kernels pass to each other.
 pub(super) struct Ranges<P>(PhantomData<P>);
 
 impl<P: ParameterSet> Ranges<P> {
     /// Elements of R/q: [`Forward`] takes them and [`Fold`] gives them.
     pub(super) const COEFFICIENT: i16 = P::Q / 2;
-    /// Transforms: [`Forward`] gives them; both factors of [`Base`].
+    /// Transforms: [`Forward`] gives them; both factors of [`PointwiseProduct`].
     pub(super) const TRANSFORM: i16 = {
         let row = Self::reduced(8 * (Self::COEFFICIENT as i32).pow(2));
-        // What is in a word cannot be larger.
+        // A word cannot be larger.
         P::MODULUS.barrett_bound(if 6 * row < 1 << 15 { 6 * row } else { 1 << 15 })
     };
     /// Products of transforms before their reduction.
     const UNREDUCED: i16 = Self::reduced(P::M as i32 * (Self::TRANSFORM as i32).pow(2)) as i16;
-    /// Products of transforms: [`Base`] gives them and [`Inverse`] takes them.
-    pub(super) const PRODUCT: i16 = if P::REDUCTIONS.after_base {
+    /// Products of transforms: [`PointwiseProduct`] gives them and [`Inverse`] takes them.
+    pub(super) const PRODUCT: i16 = if P::REDUCTIONS.after_pointwise {
         P::MODULUS.barrett_bound(Self::UNREDUCED as i32)
     } else {
         Self::UNREDUCED
@@ -35,7 +37,7 @@ impl<P: ParameterSet> Ranges<P> {
     /// Elements of R/3.
     pub(super) const SMALL: i16 = 1;
 
-    /// What [`Lanes::reduce`] makes of an accumulator.
+    /// The bound of [`Lanes::reduce`] for an accumulator of at most `bound`.
     const fn reduced(bound: i32) -> i32 {
         (bound >> 16) + P::Q as i32 / 2 + 1
     }
@@ -45,7 +47,8 @@ fn bound(words: &[Interval]) -> u16 {
     words.iter().map(|word| word.bound()).max().unwrap()
 }
 
-/// The largest absolute values that the multiplier's kernels give, on words of the ranges stated, and what goes wrong.
+/// The largest absolute values that the multiplier's kernels give, on words of the ranges stated,
+/// and what goes wrong.
 #[derive(Default)]
 struct Outcome {
     transform: u16,
@@ -69,7 +72,7 @@ fn multiply<P: ParameterSet, const PAIRS: usize>() -> Outcome {
 
     transform.0.as_mut().fill(Interval::within(Ranges::<P>::TRANSFORM));
     let other = transform.clone();
-    let kernel = Base { out: &mut transform, a: None, b: &other, space: &mut space };
+    let kernel = PointwiseProduct { out: &mut transform, a: None, b: &other, space: &mut space };
     outcome.violations[1] = examine(|| lanes.run(kernel)).1;
     outcome.product = bound(transform.0.as_ref());
 
@@ -111,8 +114,8 @@ fn the_multiplier_takes_its_own_results() {
     for_every_set(&Composition);
 }
 
-/// A small factor is one of R/q, and a product of two is the same modulo q as over the integers: none of its coefficients,
-/// sums of at most 2p - 1 products, is as large as q / 2.
+/// A small factor is one of R/q, and a product of two is the same modulo q as over the integers:
+/// none of its coefficients, sums of at most 2p - 1 products, is as large as q / 2.
 struct SmallProducts;
 
 impl Claim for SmallProducts {
@@ -218,7 +221,7 @@ impl Claim for NoneIsIdle {
         let lanes = Intervals::<16>::default();
         let (mut transform, mut space) = (Transform::<P, _>::zero(), Workspace::new());
         let mut out = Coefficients::zero();
-        if P::REDUCTIONS.after_base {
+        if P::REDUCTIONS.after_pointwise {
             transform.0.as_mut().fill(Interval::within(Ranges::<P>::UNREDUCED));
             let kernel = Inverse { a: &mut transform, space: &mut space };
             let ((), violations) = examine(|| lanes.run(kernel));
@@ -256,7 +259,8 @@ impl Claim for TooLarge {
         let wide = Interval::within(i16::MAX);
         transform.0.as_mut().fill(wide);
         let other = transform.clone();
-        let kernel = Base { out: &mut transform, a: None, b: &other, space: &mut space };
+        let kernel =
+            PointwiseProduct { out: &mut transform, a: None, b: &other, space: &mut space };
         let ((), violations) = examine(|| lanes.run(kernel));
         assert!(!violations.is_empty(), "{}", P::NAME);
     }

@@ -1,5 +1,5 @@
-//! If no word leaves its range, the kernels compute what the definition says, whatever the inputs: run on polynomials, they give
-//! the polynomials of the definition.
+//! If no word leaves its range, the kernels compute what the definition says, whatever the inputs:
+//! run on polynomials, they give the polynomials of the definition.
 
 use lanes::Lanes;
 use lanes::proof::{Monomial, Polynomial, Polynomials, polynomials_modulo, prove};
@@ -7,9 +7,12 @@ use lanes::proof::{Monomial, Polynomial, Polynomials, polynomials_modulo, prove}
 use super::definition::{Definition, POINTS, ROWS};
 use crate::every_set::{Claim, for_every_set};
 use crate::params::ParameterSet;
-use crate::product::{Base, Coefficients, Fold, Forward, Inverse, Transform, Workspace};
+use crate::product::{
+    Coefficients, Fold, Forward, Inverse, PointwiseProduct, Transform, Workspace,
+};
 
-/// The sum of `c^j x_{jm+s}` over all j for which `jm + s` is below `count`: coefficient s of the residue modulo x^m - c.
+/// The sum of `c^j x_{jm+s}` over all j for which `jm + s` is below `count`: coefficient s of the
+/// residue modulo x^m - c.
 fn residue<P: ParameterSet>(c: i64, s: usize, count: usize) -> Polynomial {
     let mut power = 1;
     let mut terms = Vec::new();
@@ -55,9 +58,9 @@ impl ForwardGivesResidues {
 }
 
 /// The base product is the product of residues, divided by 2^16.
-struct BaseMultipliesResidues;
+struct PointwiseMultipliesResidues;
 
-impl BaseMultipliesResidues {
+impl PointwiseMultipliesResidues {
     fn check<P: ParameterSet, const PAIRS: usize>(&self) {
         let lanes = Polynomials::<PAIRS>::default();
         let roots = Definition::<P>::roots();
@@ -69,12 +72,12 @@ impl BaseMultipliesResidues {
             a.0.as_mut()[place] = Polynomial::variable(place);
             b.0.as_mut()[place] = Polynomial::variable(P::WIDE + place);
         }
-        // Where the product goes is of no consequence.
+        // The initial contents of `out` do not matter.
         let mut out = Transform::<P, _>::zero();
         out.0.as_mut().fill(Polynomial::variable(2 * P::WIDE));
-        let kernel = Base { out: &mut out, a: Some(&a), b: &b, space: &mut space };
+        let kernel = PointwiseProduct { out: &mut out, a: Some(&a), b: &b, space: &mut space };
         prove(|| lanes.run(kernel));
-        prove(|| lanes.run(Base { out: &mut a, a: None, b: &b, space: &mut space }));
+        prove(|| lanes.run(PointwiseProduct { out: &mut a, a: None, b: &b, space: &mut space }));
         assert!(out.0 == a.0, "{}", P::NAME);
         for_every_residue::<P>(PAIRS, |place, i, k, s| {
             let at = |s| Definition::<P>::place(PAIRS, i, k, s);
@@ -92,7 +95,8 @@ impl BaseMultipliesResidues {
     }
 }
 
-/// The inverse transform of the residues of x_0 + x_1 x + ... is 2^16 times that, and the reduction is that of the ring.
+/// The inverse transform of the residues of x_0 + x_1 x + ... is 2^16 times that, and the reduction
+/// is that of the ring.
 struct InverseUndoesResidues;
 
 impl InverseUndoesResidues {
@@ -126,7 +130,7 @@ impl FoldReduces {
                 terms[i].push((Monomial::variable(e), 1));
             }
         }
-        // What is there before is of no consequence.
+        // The initial contents do not matter.
         out.words_mut().fill(Polynomial::variable(2 * P::WIDE));
         prove(|| lanes.run(Fold { out: &mut out, space: &mut space }));
         for (i, &x) in out.words().iter().enumerate() {
@@ -150,7 +154,7 @@ macro_rules! at_every_width {
     )*};
 }
 
-at_every_width! { ForwardGivesResidues BaseMultipliesResidues InverseUndoesResidues FoldReduces }
+at_every_width! { ForwardGivesResidues PointwiseMultipliesResidues InverseUndoesResidues FoldReduces }
 
 #[test]
 fn forward_transforms_are_residues() {
@@ -158,8 +162,8 @@ fn forward_transforms_are_residues() {
 }
 
 #[test]
-fn base_products_are_products_of_residues() {
-    for_every_set(&BaseMultipliesResidues);
+fn pointwise_products_are_products_of_residues() {
+    for_every_set(&PointwiseMultipliesResidues);
 }
 
 #[test]

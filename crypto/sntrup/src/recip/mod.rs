@@ -1,14 +1,14 @@
-//! Inverses in R/q and R/3 by constant-time division steps (Bernstein and Yang, "Fast constant-time gcd computation and
-//! modular inversion", section 6): 2p - 1 steps whatever the input.
+//! Inverses in R/q and R/3 by constant-time division steps (Bernstein and Yang, "Fast constant-time
+//! gcd computation and modular inversion", section 6): 2p - 1 steps for every input.
 //!
-//! Polynomials are reversed on entry, so that a step divides by x instead of cutting the top. Control (`delta`, the decision to
-//! exchange) lives in lanes and masks like the data.
+//! Polynomials are reversed on entry, so that a step divides by x instead of cutting the top.
+//! Control (`delta`, the decision to exchange) lives in lanes and masks like the data.
 
-mod large;
-mod small;
+mod mod_3;
+mod mod_q;
 
-pub(crate) use large::rq_invert_triple;
-pub(crate) use small::r3_invert;
+pub(crate) use mod_3::r3_invert;
+pub(crate) use mod_q::rq_invert_triple;
 
 #[cfg(test)]
 mod tests {
@@ -21,9 +21,9 @@ mod tests {
     use crate::r3::{Reduce, is_invertible_by_small_factors};
 
     /// 3 times an element's claimed inverse times the element, in R/q.
-    struct CheckLarge<'a, P: ParameterSet>(&'a Coefficients<P>);
+    struct CheckModQ<'a, P: ParameterSet>(&'a Coefficients<P>);
 
-    impl<P: ParameterSet> Dispatch for CheckLarge<'_, P> {
+    impl<P: ParameterSet> Dispatch for CheckModQ<'_, P> {
         type Output = Vec<i16>;
 
         fn on<L: Hardware>(self, lanes: L) -> Vec<i16> {
@@ -45,9 +45,9 @@ mod tests {
         }
     }
 
-    struct CheckSmall<'a, P: ParameterSet>(&'a Coefficients<P>);
+    struct CheckMod3<'a, P: ParameterSet>(&'a Coefficients<P>);
 
-    impl<P: ParameterSet> Dispatch for CheckSmall<'_, P> {
+    impl<P: ParameterSet> Dispatch for CheckMod3<'_, P> {
         type Output = Option<Vec<i16>>;
 
         fn on<L: Hardware>(self, lanes: L) -> Option<Vec<i16>> {
@@ -80,8 +80,8 @@ mod tests {
                     let mut small = Coefficients::<P>::zero();
                     large.as_mut_slice().fill_with(|| next(if round < 3 { 1 } else { P::Q / 2 }));
                     small.as_mut_slice().fill_with(|| next(1));
-                    assert!(is_one(&backend.run(CheckLarge(&large))), "{} R/q", P::NAME);
-                    let one = backend.run(CheckSmall(&small));
+                    assert!(is_one(&backend.run(CheckModQ(&large))), "{} R/q", P::NAME);
+                    let one = backend.run(CheckMod3(&small));
                     assert_eq!(one.is_some(), backend.run(HasNoSmallFactor(&small)), "{}", P::NAME);
                     assert!(one.is_none_or(|one| is_one(&one)), "{} R/3", P::NAME);
                 }
@@ -119,14 +119,15 @@ mod tests {
             }
             for backend in Backend::available() {
                 for a in &elements {
-                    assert!(backend.run(CheckSmall(a)).is_none(), "{}", P::NAME);
+                    assert!(backend.run(CheckMod3(a)).is_none(), "{}", P::NAME);
                     assert!(!backend.run(HasNoSmallFactor(a)), "{}", P::NAME);
                 }
             }
         }
     }
 
-    /// Monomials, whose inverses take the longest and the shortest way, and elements of little weight.
+    /// Monomials, whose inverses take the longest and the shortest way, and elements of little
+    /// weight.
     struct SparseInverses;
 
     impl Claim for SparseInverses {
@@ -143,7 +144,7 @@ mod tests {
             }
             for backend in Backend::available() {
                 for (invertible, a) in &elements {
-                    let one = backend.run(CheckSmall(a));
+                    let one = backend.run(CheckMod3(a));
                     assert!(one.is_some() || !invertible, "{}", P::NAME);
                     assert_eq!(one.is_some(), backend.run(HasNoSmallFactor(a)), "{}", P::NAME);
                     assert!(one.is_none_or(|one| is_one(&one)), "{}", P::NAME);

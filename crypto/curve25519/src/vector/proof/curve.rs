@@ -1,5 +1,5 @@
-//! Formulas for points, on points and coordinates that are variables: from the ranges that the next formula may be given to the
-//! same, and of the right value.
+//! Formulas for points, on points and coordinates that are variables: from the ranges that the next
+//! formula may be given to the same, and of the right value.
 
 use lanes::FIELD_LANES;
 use lanes::proof::{Bit, Residue};
@@ -13,7 +13,8 @@ use super::{is_within, value, values, vectors, vectors_of};
 use crate::montgomery::A24;
 use crate::proof::definition::{AffinePoint, Number, d};
 
-/// Formulas are made of the field's operations, of which every operation on lanes is known to matter: some are enough here.
+/// Formulas are made of the field's operations, of which every operation on lanes is known to
+/// matter: some are enough here.
 const STEP: usize = 11;
 
 /// X and Z of two points, after a step of the ladder (RFC 7748, section 5) which begins with these.
@@ -128,7 +129,8 @@ fn eight_points<const SIGNED: bool>(
     }
 }
 
-/// The sum of two points, and its Z up to the sign. That is zero in no sum of points of the curve, whose d is no square.
+/// The sum of two points, and its Z up to the sign. That is zero in no sum of points of the curve,
+/// whose d is no square.
 #[derive(Clone, Copy)]
 struct Sum {
     point: AffinePoint,
@@ -287,7 +289,7 @@ fn two_are(found: &Vectors, expected: [Sum; 2], with_t: bool) -> bool {
     right(0) && right(1) && is_within(found, WIDE)
 }
 
-/// What additions of two points want.
+/// Points prepared for additions.
 fn prepared(points: [AffinePoint; 2], z: Number) -> [Number; FIELD_LANES] {
     let of_one = |point: AffinePoint| {
         let (x, y) = (point.x.mul(z), point.y.mul(z));

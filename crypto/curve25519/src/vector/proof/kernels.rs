@@ -1,4 +1,5 @@
-//! Whole kernels: no limb leaves its range in any of their steps, whatever the inputs, and what they store is reduced.
+//! Whole kernels: no limb leaves its range in any of their steps, whatever the inputs, and what
+//! they store is reduced.
 
 use lanes::proof::{Residue as _, Symbol, examine, prove};
 use lanes::{FIELD_LANES, FieldLanes as _, Kernel};
@@ -61,7 +62,8 @@ fn multiples_of_base<const SIGNED: bool>() {
     assert!(points.iter().all(|v| is_within(v, REDUCED)));
 }
 
-/// Digits choose among multiples that all have the same ranges: reduced ones of the point, and ones of the base point that are.
+/// Digits choose among multiples that all have the same ranges: reduced ones of the point, and ones
+/// of the base point that are.
 #[test]
 fn sums_of_two_multiples_stay_in_range() {
     sums_of_two::<false>();

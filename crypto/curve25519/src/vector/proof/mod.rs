@@ -1,4 +1,5 @@
-//! Kernels on lanes of symbols: ranges and values for all inputs. What a value is compared with is in `crate::proof`.
+//! Kernels on lanes of symbols: ranges and values for all inputs. What a value is compared with is
+//! in `crate::proof`.
 
 mod curve;
 mod kernels;
@@ -16,7 +17,8 @@ use crate::proof::definition::Number;
 type Proof<const SIGNED: bool> = Symbols<Number, SIGNED>;
 type Vectors = Elements<Proof<false>>;
 
-/// The largest limb of reduced vectors, which are factors, of wide ones, and of what no lanes take for a factor.
+/// The largest limb of reduced vectors, which are factors, of wide ones, and of what no lanes take
+/// for a factor.
 const REDUCED: u64 = (1 << 51) + (1 << 17) - 1;
 const WIDE: u64 = (1 << 61) - 1;
 const NO_FACTOR: u64 = 1 << 52;
@@ -64,7 +66,8 @@ fn holds(claim: impl FnOnce() -> bool) -> bool {
     right && violations.is_empty()
 }
 
-/// The claim holds, and no longer if an operation on the way gives one more than it should: every one, or every `step`th.
+/// The claim holds, and no longer if an operation on the way gives one more than it should: every
+/// one, or every `step`th.
 fn holds_by_operations(step: usize, name: &str, claim: impl Fn() -> bool) {
     lanes::proof::prove(|| assert!(claim(), "{name}: another value or a larger one"));
     let mut operations = 0;

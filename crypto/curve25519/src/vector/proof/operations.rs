@@ -1,4 +1,5 @@
-//! The field's operations: from the ranges that they may be given to those that they state, and of the right value.
+//! The field's operations: from the ranges that they may be given to those that they state, and of
+//! the right value.
 
 use lanes::FIELD_LANES;
 use lanes::proof::Residue;
@@ -13,11 +14,12 @@ use crate::proof::definition::Number;
 /// Does it on both kinds of lanes.
 type Binary<const SIGNED: bool> = fn(Proof<SIGNED>, Vectors, Vectors) -> Vectors;
 
-/// An operation: what its operands' limbs may be at most, what those of its result are, and its value.
+/// An operation: what its operands' limbs may be at most, what those of its result are, and its
+/// value.
 struct Operation<const SIGNED: bool> {
     name: &'static str,
     operands: [u64; 2],
-    /// What cannot be proved of either operand.
+    /// A range of operands for which the proof must fail.
     too_large: [u64; 2],
     result: u64,
     run: Binary<SIGNED>,

@@ -64,7 +64,7 @@ impl<L: FieldLanes> Kernel<L> for EveryOperation<'_, L> {
         let [x, y] = [lanes.load_limbs(x), lanes.load_limbs(y)];
         let [s, t] = [lanes.load_limbs(s), lanes.load_limbs(t)];
         let [one, zero] = &ORDERS;
-        // What low halves with signs are added to.
+        // Low halves with signs are added to this.
         let above = lanes.add_limbs(a, lanes.splat_limb(1 << 53));
         let (low, high) = lanes.mul_add_all(above, b, [x, y, y], [y, x, y]);
         let across = if L::IS_WHOLE { lanes.permute_limbs(a, &ACROSS) } else { a };
@@ -227,7 +227,8 @@ fn limb(range: RangeInclusive<u64>, value: u128) -> Vector<Mersenne> {
     [Symbol::new(range, Mersenne::of(value)); FIELD_LANES]
 }
 
-/// The two parts of a number add up, whatever it is; each is the same wherever it comes from, and no other number's.
+/// The two parts of a number add up, whatever it is; each is the same wherever it comes from, and
+/// no other number's.
 #[test]
 fn parts_add_up() {
     let lanes = Symbols::<Mersenne>::default();
@@ -246,7 +247,7 @@ fn parts_add_up() {
     assert_eq!(sum(low, high, 51), wide[0].value());
     assert_eq!(high, lanes.high_bits::<51>(lanes.add_limbs(b, a))[0]);
     assert_ne!(high.value(), lanes.high_bits::<51>(a)[0].value());
-    // Where there are no more bits, there is nothing above.
+    // Nothing is above the highest bit.
     assert_eq!(lanes.low_bits::<52>(a), a);
     assert_eq!(lanes.high_bits::<52>(a), zero);
     let small = limb(0..=4095, 99 << 80);
@@ -298,8 +299,8 @@ fn an_operation_is_wrong_once() {
     assert_eq!(sums(), [two, two]);
 }
 
-/// Halves with signs: they add up, sums that may go below zero are found, and so are products of more than 103 bits and orders from
-/// half to half.
+/// Halves with signs: they add up, sums that may go below zero are found, and so are products of
+/// more than 103 bits and orders from half to half.
 #[test]
 fn halves_with_signs() {
     let lanes = Symbols::<Mersenne, true>::default();

@@ -1,18 +1,22 @@
-//! R/3: coefficients as bit planes.
+//! Inversion in R/3, on bit planes.
 //!
-//! A row is a polynomial, f or g, and from coefficient 2p downwards its cofactor, v or r: a step treats both alike, and what f
-//! and g lose, v and r gain. A row stands in strands: coefficient i is bit i / n of strand i mod n, so that a division by x
-//! renames the strands and moves the bits of only one. Which multiple of f a step subtracts from g depends on their lowest
-//! coefficients: for the next 64 steps on the lowest 64, the window.
+//! A row is a polynomial, f or g, and from coefficient 2p downwards its cofactor, v or r: a step
+//! treats both alike, and what f and g lose, v and r gain. A row stands in strands: coefficient i
+//! is bit i / n of strand i mod n, so that a division by x renames the strands and moves the bits
+//! of only one. Which multiple of f a step subtracts from g depends on their lowest coefficients:
+//! for the next 64 steps on the lowest 64, the window.
 //!
-//! A row may be multiplied by -1, cofactor and all, so a step makes g - c f whether it exchanges them or not.
+//! A row may be multiplied by -1, cofactor and all, so a step makes g - c f whether it exchanges
+//! them or not.
 
 use lanes::{BitLanes, Hardware, Kernel, Trits};
 
+use crate::erase::wipe;
 use crate::params::ParameterSet;
-use crate::product::{Coefficients, wipe};
+use crate::product::Coefficients;
 
-/// Replaces `a` by 1 / a in R/3, and says whether it could: if not, which is not secret, `a` is left undefined.
+/// Replaces `a` by 1 / a in R/3, and says whether it could: if not, which is not secret, `a` is
+/// left undefined.
 #[must_use]
 pub(crate) fn r3_invert<P: ParameterSet, L: Hardware>(lanes: L, a: &mut Coefficients<P>) -> bool {
     lanes.run(Invert(a))
@@ -23,7 +27,7 @@ const MAX_WORDS: usize = 40;
 /// Strands of a row, at most.
 const MAX_STRANDS: usize = 40;
 
-/// Steps between two looks at a row, and coefficients that decide about them.
+/// Steps that are decided by the lowest coefficients of f and g: as many coefficients as steps.
 const WINDOW: usize = 64;
 
 /// A row in memory. Its first bits are the highest ones of words.
@@ -51,7 +55,7 @@ impl Drop for Row {
     }
 }
 
-/// How rows stand in strands: a strand is a vector.
+/// The layout of rows in strands: a strand is a vector.
 struct Strands<P, L>(P, L);
 
 impl<P: ParameterSet, L: BitLanes> Strands<P, L> {
@@ -197,7 +201,7 @@ fn division_steps<P: ParameterSet, L: BitLanes>(
     negated_delta
 }
 
-/// What a step does, as masks.
+/// The decisions of a division step, as masks.
 struct Decision {
     /// Whether c is not zero.
     nonzero: u64,
@@ -209,7 +213,8 @@ struct Decision {
 
 /// A step on the windows: f's lowest coefficient is not zero, and g - c f has none for c = g / f.
 ///
-/// Steps wait for each other here, so the difference is written out: nothing but what needs it waits for the sign.
+/// Steps wait for each other here, so the difference is written out: nothing but what needs it
+/// waits for the sign.
 #[inline(always)]
 fn decide(f: &mut Trits<u64>, g: &mut Trits<u64>, negated_delta: &mut i64) -> Decision {
     let differ = f.sign ^ g.sign;

@@ -1,136 +1,76 @@
-//! Sampling: Short (weight w) by sorting, and uniform Small.
+//! A sorting network of 32-bit integers, whose comparisons do not depend on the data.
+//!
+//! Each column is sorted, then neighbouring columns are merged, until all columns, one after
+//! another, are one sorted sequence. Merging is bitonic (K. E. Batcher, "Sorting networks and their
+//! applications", 1968): a sorted sequence is compared with a reversed one, element by element;
+//! comparators at half, a quarter, ... of the length sort the two bitonic sequences that this
+//! leaves. Lengths are an odd number times a power of two; runs of that odd length are sorted by a
+//! minimal network ("The Art of Computer Programming", volume 3, section 5.3.4).
+//!
+//! The arrangement in rows and columns is derived for this crate. It is not proved but tested: by
+//! zeros and ones with every threshold at random places, and by random words.
 
 use core::marker::PhantomData;
 
-use lanes::{Hardware, IntegerLanes, Kernel};
-use zerocopy::FromZeros;
+use lanes::IntegerLanes;
 
-use crate::params::{Array, ParameterSet};
-use crate::product::{Coefficients, Erase, wipe};
+use crate::params::ParameterSet;
 
-/// What sampling works with; erased on drop.
-#[derive(FromZeros)]
-pub(crate) struct SamplingSpace<P: ParameterSet> {
-    words: P::Sorted<u32>,
-    pairs: P::Sorted<i16>,
-    trits: P::Sorted<i16>,
-}
-
-impl<P: ParameterSet> SamplingSpace<P> {
-    pub(crate) fn new() -> Self {
-        SamplingSpace {
-            words: P::Sorted::filled(0),
-            pairs: P::Sorted::filled(0),
-            trits: P::Sorted::filled(0),
-        }
-    }
-}
-
-impl<P: ParameterSet> Erase for SamplingSpace<P> {
-    fn erase(&mut self) {
-        wipe(self.words.as_mut());
-        wipe(self.pairs.as_mut());
-        wipe(self.trits.as_mut());
-    }
-}
-
-impl<P: ParameterSet> Drop for SamplingSpace<P> {
-    fn drop(&mut self) {
-        self.erase();
-    }
-}
-
-/// Fills `sample` with the Short of given random bytes: the low bits of the first w words are even, those of the others 1, and
-/// sorting on the high bits permutes them.
-pub(crate) fn short_derand<P: ParameterSet, L: Hardware>(
-    lanes: L,
-    sample: &mut Coefficients<P>,
-    bytes: &P::SampleBytes,
-    space: &mut SamplingSpace<P>,
-) {
-    lanes.run(Short { sample, bytes, space });
-}
-
-struct Short<'a, P: ParameterSet> {
-    sample: &'a mut Coefficients<P>,
-    bytes: &'a P::SampleBytes,
-    space: &'a mut SamplingSpace<P>,
-}
-
-impl<P: ParameterSet, L: Hardware> Kernel<L> for Short<'_, P> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, lanes: L) {
-        let SamplingSpace { words, pairs, trits } = self.space;
-        {
-            let words = words.as_mut();
-            let (fours, _) = self.bytes.as_ref().as_chunks::<4>();
-            for i in 0..P::W {
-                words[i] = u32::from_le_bytes(fours[i]) & !1;
-            }
-            for i in P::W..P::P {
-                words[i] = u32::from_le_bytes(fours[i]) & !3 | 1;
-            }
-            // What fills the columns up comes last.
-            words[P::P..].fill(u32::MAX);
-        }
-        let sort = Columns::<P, L>::new(lanes);
-        sort.sort(words.as_mut());
-        sort.store_trits(words.as_ref(), pairs.as_mut(), trits.as_mut());
-        self.sample.as_mut_slice().copy_from_slice(&trits.as_ref()[..P::P]);
-    }
-}
-
-/// Sorting by a network, whose comparisons do not depend on the data. The integers stand in rows, one in each lane; each column is
-/// sorted, then neighbouring columns are merged until all of them, one below the other, are one sorted sequence.
+/// A sorting network on `ROWS` rows of integers, one integer in each lane: 16 [`SORT_ROWS`]
+/// integers in all. A column is one lane of all rows.
 ///
-/// Merging is bitonic (Batcher): a sequence and a reversed one are compared element by element, which leaves two sequences to be
-/// cleaned by comparisons at half, a quarter, ... of their length. What odd length is left in the end is sorted outright.
-struct Columns<P, L> {
+/// [`SORT_ROWS`]: ParameterSet::SORT_ROWS
+pub(super) struct Columns<P, L> {
     lanes: L,
     parameter_set: PhantomData<P>,
 }
 
 impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
+    /// Rows of [`lanes::Lanes::PAIRS`] integers.
     const ROWS: usize = 16 / L::PAIRS * P::SORT_ROWS;
     /// The odd part of the number of rows.
     const ODD: usize = Self::ROWS >> Self::ROWS.trailing_zeros();
-    /// Runs of [`Self::ODD`] rows that registers hold: 32 with AVX-512, else 16.
+    /// Runs of [`Self::ODD`] rows that are sorted in registers: AVX-512 has 32, others 16.
     const RUNS: usize = match Self::ODD {
         1 => L::PAIRS,
         3 => L::PAIRS / 2,
         _ => L::PAIRS / 4,
     };
+    /// Rows that are sorted in registers.
     const BLOCK: usize = Self::ODD * Self::RUNS;
 
-    fn new(lanes: L) -> Self {
+    /// The network on lanes.
+    pub(super) fn new(lanes: L) -> Self {
         const { assert!(Self::ROWS.is_multiple_of(Self::BLOCK)) };
         Columns { lanes, parameter_set: PhantomData }
     }
 
+    /// Loads row number `row`.
     #[inline(always)]
     fn load(&self, words: &[u32], row: usize) -> L::U32 {
         self.lanes.load_u32(&words[row * L::PAIRS..])
     }
 
+    /// Stores row number `row`.
     #[inline(always)]
     fn store(&self, words: &mut [u32], row: usize, v: L::U32) {
         self.lanes.store_u32(&mut words[row * L::PAIRS..], v);
     }
 
+    /// A comparator in each lane: afterwards row i has the smaller integers, and row j the larger.
     #[inline(always)]
-    fn order<const N: usize>(&self, rows: &mut [L::U32; N], i: usize, j: usize) {
+    fn compare_exchange<const N: usize>(&self, rows: &mut [L::U32; N], i: usize, j: usize) {
         let (a, b) = (rows[i], rows[j]);
         rows[i] = self.lanes.min_u32(a, b);
         rows[j] = self.lanes.max_u32(a, b);
     }
 
+    /// Sorts `words`; read column by column, they ascend.
     #[inline(always)]
-    fn sort(&self, words: &mut [u32]) {
+    pub(super) fn sort(&self, words: &mut [u32]) {
         let words = &mut words[..Self::ROWS * L::PAIRS];
-        self.blocks(words, true);
-        // Sorted runs, merged two by two within the columns.
+        self.sort_blocks(words, true);
+        // Merge sorted runs of rows two by two, within the columns.
         let mut run = Self::BLOCK;
         while run < Self::ROWS {
             for first in (0..Self::ROWS).step_by(2 * run) {
@@ -141,11 +81,11 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
                     self.store(words, bottom, self.lanes.max_u32(a, b));
                 }
             }
-            self.clean(words, run);
+            self.merge_bitonic(words, run);
             run *= 2;
         }
 
-        // Sequences of one column, merged to sequences of two, four, ...
+        // Merge sorted columns to sorted sequences of two columns, of four, ...
         self.merge_columns::<2>(words);
         self.merge_columns::<4>(words);
         if L::PAIRS >= 8 {
@@ -156,11 +96,12 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
         }
     }
 
-    /// Merges sequences of half of `GROUP` columns to sequences of `GROUP` columns.
+    /// Merges sorted sequences of `GROUP / 2` columns two by two, to sequences of `GROUP` columns.
     #[inline(always)]
     fn merge_columns<const GROUP: usize>(&self, words: &mut [u32]) {
         const { assert!(L::PAIRS >= 4 && L::PAIRS <= 16) };
-        // Four rows at a time: two with their mirror images, then the first level of the cleaning.
+        // Four rows at a time: two rows and their mirror images, then the first level of the
+        // bitonic merge within the columns.
         let half = Self::ROWS / 2;
         for i in 0..half / 2 {
             let at = [i, half - 1 - i, half + i, Self::ROWS - 1 - i];
@@ -171,51 +112,52 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
             let mut merged = rows;
             for t in 0..4 {
                 let reversed = self.lanes.reverse_u32(rows[3 - t], GROUP);
-                merged[t] = self.halves(rows[t], reversed, GROUP / 2);
+                merged[t] = self.min_max(rows[t], reversed, GROUP / 2);
             }
             let mut distance = GROUP / 4;
             while distance > 0 {
                 for t in 0..4 {
                     let swapped = self.lanes.swap_u32(merged[t], distance);
-                    merged[t] = self.halves(merged[t], swapped, distance);
+                    merged[t] = self.min_max(merged[t], swapped, distance);
                 }
                 distance /= 2;
             }
-            self.order(&mut merged, 0, 2);
-            self.order(&mut merged, 1, 3);
+            self.compare_exchange(&mut merged, 0, 2);
+            self.compare_exchange(&mut merged, 1, 3);
             for t in 0..4 {
                 self.store(words, at[t], merged[t]);
             }
         }
-        self.clean(words, half);
+        self.merge_bitonic(words, half);
     }
 
-    /// The smaller of each two in lanes without the bit `bit`, the larger in those with it.
+    /// The smaller integers in lanes whose number has no bit `bit`, the larger ones in the others.
     #[inline(always)]
-    fn halves(&self, a: L::U32, b: L::U32, bit: usize) -> L::U32 {
+    fn min_max(&self, a: L::U32, b: L::U32, bit: usize) -> L::U32 {
         self.lanes.pick_u32(self.lanes.min_u32(a, b), self.lanes.max_u32(a, b), bit)
     }
 
-    /// Sorts the bitonic runs of `run` rows that the columns consist of.
+    /// Sorts the bitonic sequences of `run` rows that the columns consist of.
     #[inline(always)]
-    fn clean(&self, words: &mut [u32], run: usize) {
+    fn merge_bitonic(&self, words: &mut [u32], run: usize) {
         let mut run = run;
         while run / Self::BLOCK >= 8 {
-            self.levels::<8>(words, run);
+            self.compare_exchange_levels::<8>(words, run);
             run /= 8;
         }
         if run / Self::BLOCK == 4 {
-            self.levels::<4>(words, run);
+            self.compare_exchange_levels::<4>(words, run);
         }
         if run / Self::BLOCK == 2 {
-            self.levels::<2>(words, run);
+            self.compare_exchange_levels::<2>(words, run);
         }
-        self.blocks(words, false);
+        self.sort_blocks(words, false);
     }
 
-    /// Comparisons at `run / 2`, `run / 4`, ... down to `run / T` rows, `T` rows at a time in registers.
+    /// Comparators at distances of `run / 2`, `run / 4`, ... down to `run / T` rows, with `T` rows
+    /// at a time in registers.
     #[inline(always)]
-    fn levels<const T: usize>(&self, words: &mut [u32], run: usize) {
+    fn compare_exchange_levels<const T: usize>(&self, words: &mut [u32], run: usize) {
         let stride = run / T;
         for first in (0..Self::ROWS).step_by(run) {
             for i in 0..stride {
@@ -227,7 +169,7 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
                 while half > 0 {
                     for t in 0..T {
                         if t & half == 0 {
-                            self.order(&mut rows, t, t + half);
+                            self.compare_exchange(&mut rows, t, t + half);
                         }
                     }
                     half /= 2;
@@ -239,10 +181,11 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
         }
     }
 
-    /// Sorts each [`Self::BLOCK`] rows, bitonic ones unless `any`.
+    /// Sorts each [`Self::BLOCK`] rows. They are bitonic sequences unless `unsorted`.
     #[inline(always)]
-    fn blocks(&self, words: &mut [u32], any: bool) {
-        /// Networks of the fewest comparisons.
+    fn sort_blocks(&self, words: &mut [u32], unsorted: bool) {
+        /// Networks for 1, 3, 5 and 7 inputs with the least possible number of comparators:
+        /// 0, 3, 9 and 16 (Knuth, "The Art of Computer Programming", volume 3, section 5.3.4).
         const ONE: &[(usize, usize)] = &[];
         const THREE: &[(usize, usize)] = &[(0, 2), (0, 1), (1, 2)];
         const FIVE: &[(usize, usize)] =
@@ -267,30 +210,29 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
         ];
         for block in words.chunks_exact_mut(Self::BLOCK * L::PAIRS) {
             match (Self::ODD, Self::RUNS) {
-                (1, 16) => self.block::<1, 16>(block, any, ONE),
-                (1, 8) => self.block::<1, 8>(block, any, ONE),
-                (1, _) => self.block::<1, 4>(block, any, ONE),
-                (3, 8) => self.block::<3, 8>(block, any, THREE),
-                (3, 4) => self.block::<3, 4>(block, any, THREE),
-                (3, _) => self.block::<3, 2>(block, any, THREE),
-                (5, 4) => self.block::<5, 4>(block, any, FIVE),
-                (5, 2) => self.block::<5, 2>(block, any, FIVE),
-                (5, _) => self.block::<5, 1>(block, any, FIVE),
-                (7, 4) => self.block::<7, 4>(block, any, SEVEN),
-                (7, 2) => self.block::<7, 2>(block, any, SEVEN),
-                (7, _) => self.block::<7, 1>(block, any, SEVEN),
+                (1, 16) => self.sort_block::<1, 16>(block, unsorted, ONE),
+                (1, 8) => self.sort_block::<1, 8>(block, unsorted, ONE),
+                (1, _) => self.sort_block::<1, 4>(block, unsorted, ONE),
+                (3, 8) => self.sort_block::<3, 8>(block, unsorted, THREE),
+                (3, 4) => self.sort_block::<3, 4>(block, unsorted, THREE),
+                (3, _) => self.sort_block::<3, 2>(block, unsorted, THREE),
+                (5, 4) => self.sort_block::<5, 4>(block, unsorted, FIVE),
+                (5, 2) => self.sort_block::<5, 2>(block, unsorted, FIVE),
+                (5, _) => self.sort_block::<5, 1>(block, unsorted, FIVE),
+                (7, 4) => self.sort_block::<7, 4>(block, unsorted, SEVEN),
+                (7, 2) => self.sort_block::<7, 2>(block, unsorted, SEVEN),
+                (7, _) => self.sort_block::<7, 1>(block, unsorted, SEVEN),
                 _ => const { assert!(Self::ODD <= 7) },
             }
         }
     }
 
-    /// Sorts `RUNS` runs of `ODD` rows, one after the other, in registers. `network` sorts `ODD` rows with the fewest
-    /// comparisons.
+    /// Sorts `RUNS` adjacent runs of `ODD` rows each, in registers. `network` sorts `ODD` rows.
     #[inline(always)]
-    fn block<const ODD: usize, const RUNS: usize>(
+    fn sort_block<const ODD: usize, const RUNS: usize>(
         &self,
         words: &mut [u32],
-        any: bool,
+        unsorted: bool,
         network: &[(usize, usize)],
     ) {
         let mut rows = [[self.load(words, 0); ODD]; RUNS];
@@ -299,14 +241,14 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
                 rows[t][i] = self.load(words, t * ODD + i);
             }
         }
-        if any {
+        if unsorted {
             self.sort_runs(&mut rows, network);
             self.merge_runs::<ODD, RUNS, 1>(&mut rows, network);
             self.merge_runs::<ODD, RUNS, 2>(&mut rows, network);
             self.merge_runs::<ODD, RUNS, 4>(&mut rows, network);
             self.merge_runs::<ODD, RUNS, 8>(&mut rows, network);
         } else {
-            self.clean_runs::<ODD, RUNS, RUNS>(&mut rows, network);
+            self.merge_bitonic_runs::<ODD, RUNS, RUNS>(&mut rows, network);
         }
         for t in 0..RUNS {
             for i in 0..ODD {
@@ -326,32 +268,36 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
             for t in 0..RUNS {
                 if t & LENGTH == 0 {
                     for i in 0..ODD {
-                        // With its mirror image.
-                        self.order_runs(rows, (t, i), (t ^ (2 * LENGTH - 1), ODD - 1 - i));
+                        // The first sequence, and the second one reversed.
+                        self.compare_exchange_runs(
+                            rows,
+                            (t, i),
+                            (t ^ (2 * LENGTH - 1), ODD - 1 - i),
+                        );
                     }
                 }
             }
-            self.clean_runs::<ODD, RUNS, LENGTH>(rows, network);
+            self.merge_bitonic_runs::<ODD, RUNS, LENGTH>(rows, network);
         }
     }
 
     /// Sorts bitonic sequences of `LENGTH` runs.
     #[inline(always)]
-    fn clean_runs<const ODD: usize, const RUNS: usize, const LENGTH: usize>(
+    fn merge_bitonic_runs<const ODD: usize, const RUNS: usize, const LENGTH: usize>(
         &self,
         rows: &mut [[L::U32; ODD]; RUNS],
         network: &[(usize, usize)],
     ) {
-        self.order_at::<ODD, RUNS, 8>(rows, LENGTH);
-        self.order_at::<ODD, RUNS, 4>(rows, LENGTH);
-        self.order_at::<ODD, RUNS, 2>(rows, LENGTH);
-        self.order_at::<ODD, RUNS, 1>(rows, LENGTH);
+        self.compare_exchange_at::<ODD, RUNS, 8>(rows, LENGTH);
+        self.compare_exchange_at::<ODD, RUNS, 4>(rows, LENGTH);
+        self.compare_exchange_at::<ODD, RUNS, 2>(rows, LENGTH);
+        self.compare_exchange_at::<ODD, RUNS, 1>(rows, LENGTH);
         self.sort_runs(rows, network);
     }
 
-    /// Comparisons at a distance of `DISTANCE` runs, if that is less than `length`.
+    /// Comparators at a distance of `DISTANCE` runs, if that is less than `length`.
     #[inline(always)]
-    fn order_at<const ODD: usize, const RUNS: usize, const DISTANCE: usize>(
+    fn compare_exchange_at<const ODD: usize, const RUNS: usize, const DISTANCE: usize>(
         &self,
         rows: &mut [[L::U32; ODD]; RUNS],
         length: usize,
@@ -360,15 +306,16 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
             for t in 0..RUNS {
                 if t & DISTANCE == 0 {
                     for i in 0..ODD {
-                        self.order_runs(rows, (t, i), (t + DISTANCE, i));
+                        self.compare_exchange_runs(rows, (t, i), (t + DISTANCE, i));
                     }
                 }
             }
         }
     }
 
+    /// [`Self::compare_exchange`] on rows given by run and row within the run.
     #[inline(always)]
-    fn order_runs<const ODD: usize, const RUNS: usize>(
+    fn compare_exchange_runs<const ODD: usize, const RUNS: usize>(
         &self,
         rows: &mut [[L::U32; ODD]; RUNS],
         i: (usize, usize),
@@ -379,6 +326,7 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
         rows[j.0][j.1] = self.lanes.max_u32(a, b);
     }
 
+    /// Sorts each run of `ODD` rows.
     #[inline(always)]
     fn sort_runs<const ODD: usize, const RUNS: usize>(
         &self,
@@ -387,14 +335,15 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
     ) {
         for t in 0..RUNS {
             for &(i, j) in network {
-                self.order(&mut rows[t], i, j);
+                self.compare_exchange(&mut rows[t], i, j);
             }
         }
     }
 
-    /// The two lowest bits of each integer, less one, in the order of the sorted sequence, to `trits`; `pairs` is used on the way.
+    /// Writes the two lowest bits of each integer, minus one, to `trits`, in the order of the
+    /// sorted sequence. `pairs` is overwritten.
     #[inline(always)]
-    fn store_trits(&self, words: &[u32], pairs: &mut [L::Word], trits: &mut [L::Word]) {
+    pub(super) fn store_trits(&self, words: &[u32], pairs: &mut [L::Word], trits: &mut [L::Word]) {
         let count = Self::ROWS / 2;
         for t in 0..count {
             let (a, b) = (self.load(words, 2 * t), self.load(words, 2 * t + 1));
@@ -408,42 +357,9 @@ impl<P: ParameterSet, L: IntegerLanes> Columns<P, L> {
     }
 }
 
-/// Fills `sample` with the uniform Small of given random bytes.
-pub(crate) fn small_derand<P: ParameterSet, L: Hardware>(
-    lanes: L,
-    sample: &mut Coefficients<P>,
-    bytes: &P::SampleBytes,
-) {
-    lanes.run(Small { sample, bytes });
-}
-
-struct Small<'a, P: ParameterSet> {
-    sample: &'a mut Coefficients<P>,
-    bytes: &'a P::SampleBytes,
-}
-
-impl<P: ParameterSet, L: Hardware> Kernel<L> for Small<'_, P> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, lanes: L) {
-        let bytes = self.bytes.as_ref();
-        let sample = self.sample.words_mut();
-        for i in 0..P::P.div_ceil(L::PAIRS) {
-            // The last vector overlaps its neighbour.
-            let first = if (i + 1) * L::PAIRS > P::P { P::P - L::PAIRS } else { i * L::PAIRS };
-            let random = lanes.load_four_bytes(&bytes[4 * first..]);
-            let random = lanes.and_u32(random, lanes.splat_u32((1 << 30) - 1));
-            let triple = lanes.add_u32(random, lanes.add_u32(random, random));
-            let trit = lanes.sub_u32(lanes.shift_right_u32(triple, 30), lanes.splat_u32(1));
-            lanes.store_words(&mut sample[first..], trit);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use lanes::{Backend, Dispatch};
+    use lanes::{Backend, Dispatch, Hardware, Kernel};
 
     use super::*;
     use crate::every_set::{Claim, for_every_set};
@@ -454,7 +370,7 @@ mod tests {
     impl<P: ParameterSet> Dispatch for SortWords<'_, P> {
         type Output = Vec<u32>;
 
-        /// Sorts, and reads the columns one below the other.
+        /// Sorts, and reads the words column by column.
         fn on<L: Hardware>(self, lanes: L) -> Vec<u32> {
             lanes.run(Sort(self.0, PhantomData::<P>));
             let rows = self.0.len() / L::PAIRS;
@@ -485,7 +401,9 @@ mod tests {
                 state
             };
             for backend in Backend::available() {
-                // A network sorts everything if it sorts zeros and ones: thresholds in random order, and random words.
+                // Zeros and ones with every threshold, few values, and random words. A network
+                // sorts all inputs if it sorts all sequences of zeros and ones (Knuth, 5.3.4,
+                // theorem Z).
                 for round in 0..3 * length {
                     let mut words: Vec<u32> = (0..length)
                         .map(|_| match round % 3 {

@@ -13,7 +13,8 @@ pub(crate) const LEAVES: usize = 16;
 /// Words in a row: the longest vector of any lanes.
 pub(crate) const ROW: usize = 32;
 
-/// All ones but for one word, which the vectors from word s on have at ROW - 1 - s, and those from word ROW on nowhere.
+/// All ones but for one word, which the vectors from word s on have at ROW - 1 - s, and those from
+/// word ROW on nowhere.
 const BUT_ONE: [i16; 2 * ROW] = {
     let mut words = [-1; 2 * ROW];
     words[ROW - 1] = 0;
@@ -36,7 +37,7 @@ impl<P: ParameterSet> Steps<P> {
     pub(crate) const CAPACITY: usize = 8 * Size::<P, 8>::BLOCK;
 }
 
-/// What one leaf hands to the next.
+/// State that one leaf passes to the next.
 pub(crate) struct Control<W: Word> {
     /// -delta in every word.
     pub(crate) minus_delta: Secret<[W]>,
@@ -159,7 +160,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Leaf<'_, P, L::Word> {
         let [u, v, q, r] = &mut self.matrix.entries;
         store::<P, L>(lanes, vectors, &mut u[low..], &state.f);
         store::<P, L>(lanes, vectors, &mut v[low..], &state.v);
-        // What the last step shifted out belongs to the matrix.
+        // The words that the last step shifted out belong to the matrix.
         let g0 = lanes.barrett(state.g0, P::MODULUS);
         lanes.store(&mut q[low..], g0);
         store::<P, L>(lanes, vectors, &mut q[low + 1..], &state.g);

@@ -7,12 +7,12 @@ use secret::Secret;
 
 use super::leaf::{Control, Leaf, LeafMatrix, Steps};
 use crate::params::ParameterSet;
-use crate::product::{Size, forward, inverse, sums};
+use crate::product::{Size, forward, inverse, multiply_accumulate};
 
 /// Words that kernels may touch beyond the end of a polynomial of short blocks.
 pub(super) const SLACK: usize = 64;
 
-/// Which rows of a matrix somebody will use.
+/// The rows of a matrix that are needed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rows {
     Upper,
@@ -123,7 +123,7 @@ where
         self.child.jump(lanes, &self.f, &self.g, rows, control, scratch);
         let entries = self.child.entries(words);
         let [u, v, q, r] = &mut self.matrix;
-        lanes.run(Merge::<P, L, PART> {
+        lanes.run(MatrixProduct::<P, L, PART> {
             entries,
             first: &self.first,
             rows,
@@ -169,7 +169,7 @@ impl<P: ParameterSet, L: Lanes, const PART: usize> Kernel<L> for Apply<'_, P, L,
         }
         let [f, g] = product;
         let [u, v, q, r] = self.first;
-        sums::<P, L, PART, 2, 2>(
+        multiply_accumulate::<P, L, PART, 2, 2>(
             lanes,
             [&mut f[..wide], &mut g[..wide]],
             [[&u[..wide], &v[..wide]], [&q[..wide], &r[..wide]]],
@@ -186,7 +186,7 @@ impl<P: ParameterSet, L: Lanes, const PART: usize> Kernel<L> for Apply<'_, P, L,
 }
 
 /// The product of two matrices, column by column.
-struct Merge<'a, P: ParameterSet, L: Lanes, const PART: usize> {
+struct MatrixProduct<'a, P: ParameterSet, L: Lanes, const PART: usize> {
     entries: [&'a [L::Word]; 4],
     first: &'a [Secret<[L::Word]>; 4],
     rows: Rows,
@@ -194,7 +194,7 @@ struct Merge<'a, P: ParameterSet, L: Lanes, const PART: usize> {
     scratch: &'a mut Scratch<P, L::Word>,
 }
 
-impl<P: ParameterSet, L: Lanes, const PART: usize> Kernel<L> for Merge<'_, P, L, PART> {
+impl<P: ParameterSet, L: Lanes, const PART: usize> Kernel<L> for MatrixProduct<'_, P, L, PART> {
     type Output = ();
 
     #[inline(always)]
@@ -214,7 +214,7 @@ impl<P: ParameterSet, L: Lanes, const PART: usize> Kernel<L> for Merge<'_, P, L,
             let column = [&self.first[i][..wide], &self.first[2 + i][..wide]];
             let [upper, lower] = product;
             if rows == 2 {
-                sums::<P, L, PART, 2, 2>(
+                multiply_accumulate::<P, L, PART, 2, 2>(
                     lanes,
                     [&mut upper[..wide], &mut lower[..wide]],
                     [[&u[..wide], &v[..wide]], [&q[..wide], &r[..wide]]],
@@ -222,7 +222,7 @@ impl<P: ParameterSet, L: Lanes, const PART: usize> Kernel<L> for Merge<'_, P, L,
                     [[true, false], [true, false]],
                 );
             } else {
-                sums::<P, L, PART, 1, 2>(
+                multiply_accumulate::<P, L, PART, 1, 2>(
                     lanes,
                     [&mut upper[..wide]],
                     [[&u[..wide], &v[..wide]]],
@@ -273,7 +273,8 @@ mod tests {
             product
         }
 
-        /// Panics unless `constant * out` is `a[0] b[0] + a[1] b[1]`, each term times x if it is to be raised.
+        /// Panics unless `constant * out` is `a[0] b[0] + a[1] b[1]`, each term times x if it is to
+        /// be raised.
         fn expect(
             &self,
             out: &[i16],
@@ -335,7 +336,7 @@ mod tests {
                 });
                 let rows = if round % 2 == 0 { Rows::Both } else { Rows::Upper };
                 let [mut u, mut v, mut q, mut r] = [part(), part(), part(), part()];
-                lanes.run(Merge::<P, L, PART> {
+                lanes.run(MatrixProduct::<P, L, PART> {
                     entries: second,
                     first: &transforms,
                     rows,
@@ -378,7 +379,8 @@ mod tests {
         }
     }
 
-    /// Polynomials of degree 2 in the inputs, modulo q, that differ are the same at a random point with a probability of 2 / q.
+    /// Polynomials of degree 2 in the inputs, modulo q, that differ are the same at a random point
+    /// with a probability of 2 / q.
     #[test]
     fn nodes_apply_and_multiply_matrices() {
         for_every_set(&Nodes);

@@ -1,4 +1,10 @@
-//! R/q: coefficients as words.
+//! Inversion in R/q, by a tree of division steps.
+//!
+//! The 2p - 1 division steps are done in 16 leaves ([`leaf`]), each on the lowest coefficients
+//! only. Each leaf gives a matrix of transition; nodes ([`node`]) apply the matrix of their first
+//! half to f and g and multiply the matrices of both halves. The algorithm is `jumpdivsteps` of
+//! Bernstein and Yang ("Fast constant-time gcd computation and modular inversion", 2019, section
+//! 5). Ranges are proved in `crate::proof::ranges`.
 
 pub(crate) mod leaf;
 mod node;
@@ -9,9 +15,10 @@ use secret::Secret;
 use self::leaf::{Control, LeafMatrix, ROW};
 use self::node::{Jump, Node, Rows, SLACK, Scratch};
 use crate::params::ParameterSet;
-use crate::product::{Coefficients, forward, inverse, sums};
+use crate::product::{Coefficients, forward, inverse, multiply_accumulate};
 
-/// Replaces `a`, not zero, by 1 / (3 a) in R/q, which is a field.
+/// Replaces `a` by 1 / (3 a) in R/q, which is a field. `a` is not zero; its coefficients, and those
+/// of the result, are at most (q - 1) / 2 in absolute value.
 pub(crate) fn rq_invert_triple<P: ParameterSet, L: Lanes>(
     lanes: L,
     a: &mut Coefficients<P, L::Word>,
@@ -41,7 +48,8 @@ impl<P: ParameterSet> Constants<P> {
 /// The tree below the root.
 type Tree<P, W> = Node<P, W, Node<P, W, Node<P, W, LeafMatrix<W>, 8>, 4>, 2>;
 
-/// The root of the tree of division steps, not on the stack: some applications give their threads little of it.
+/// The root of the tree of division steps, not on the stack: some applications give their threads
+/// little of it.
 struct Root<P: ParameterSet, W: Word> {
     tree: Tree<P, W>,
     f: Secret<[W]>,
@@ -85,7 +93,7 @@ impl<P: ParameterSet, W: Word> Root<P, W> {
         let Root { tree, f, g, next, first, result, control, scratch } = self;
         tree.jump(lanes, f, g, Rows::Both, control, scratch);
         let entries = Jump::<P, L>::entries(tree, P::PADDED);
-        lanes.run(Divide::<P, L> { entries, g, first, next, scratch });
+        lanes.run(ApplyFirstHalf::<P, L> { entries, g, first, next, scratch });
         let [f, g] = next;
         tree.jump(lanes, f, g, Rows::Upper, control, scratch);
         let [u, v, ..] = Jump::<P, L>::entries(tree, P::PADDED);
@@ -94,7 +102,7 @@ impl<P: ParameterSet, W: Word> Root<P, W> {
 }
 
 /// Applies the first half's matrix to the original f and g.
-struct Divide<'a, P: ParameterSet, L: Lanes> {
+struct ApplyFirstHalf<'a, P: ParameterSet, L: Lanes> {
     entries: [&'a [L::Word]; 4],
     g: &'a [L::Word],
     first: &'a mut [Secret<[L::Word]>; 2],
@@ -102,7 +110,7 @@ struct Divide<'a, P: ParameterSet, L: Lanes> {
     scratch: &'a mut Scratch<P, L::Word>,
 }
 
-impl<P: ParameterSet, L: Lanes> Kernel<L> for Divide<'_, P, L> {
+impl<P: ParameterSet, L: Lanes> Kernel<L> for ApplyFirstHalf<'_, P, L> {
     type Output = ();
 
     #[inline(always)]
@@ -120,7 +128,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Divide<'_, P, L> {
             forward::<P, L, 1, false>(lanes, to, from, pairs, true);
         }
         let [f, g] = product;
-        sums::<P, L, 1, 2, 1>(
+        multiply_accumulate::<P, L, 1, 2, 1>(
             lanes,
             [&mut f[..P::WIDE], &mut g[..P::WIDE]],
             [[&first_v[..P::WIDE]], [&first_r[..P::WIDE]]],
@@ -132,7 +140,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Divide<'_, P, L> {
             inverse::<P, L, 1>(lanes, from, &mut self.next[i][..P::WIDE], true);
         }
 
-        // What the matrix makes of f = 1 - x^(p-1) - x^p.
+        // Add the products of the matrix with f = 1 - x^(p-1) - x^p.
         let (n, p) = (P::PADDED, P::P);
         let [next_f, next_g] = self.next;
         for index in 0..p.div_ceil(L::WORDS) {
@@ -172,7 +180,7 @@ impl<P: ParameterSet, L: Lanes> Kernel<L> for Finish<'_, P, L> {
             let to = &mut matrix[i][..P::WIDE];
             forward::<P, L, 1, false>(lanes, to, &self.entries[i][..P::PADDED], pairs, true);
         }
-        sums::<P, L, 1, 1, 2>(
+        multiply_accumulate::<P, L, 1, 1, 2>(
             lanes,
             [&mut product[0][..P::WIDE]],
             [[&matrix[0][..P::WIDE], &matrix[1][..P::WIDE]]],
