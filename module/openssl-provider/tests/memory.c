@@ -5,13 +5,16 @@
 #include "common/check.h"
 
 #include <errno.h>
+#include <dlfcn.h>
 #include <link.h>
 #include <openssl/core_names.h>
 #include <openssl/decoder.h>
 #include <openssl/encoder.h>
 #include <openssl/evp.h>
+#include <openssl/provider.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Smaller ones are contexts and messages, which the module does without only by ending the
  * program. */
@@ -49,6 +52,31 @@ void *calloc(size_t count, size_t size)
 void *realloc(void *old, size_t size)
 {
     return fails(size, __builtin_return_address(0)) ? NULL : __libc_realloc(old, size);
+}
+
+/* Memory for secrets: aligned allocations of the heap, as there are no mappings. */
+int posix_memalign(void **place, size_t alignment, size_t size)
+{
+    static int (*next)(void **, size_t, size_t);
+    if (next == NULL)
+        next = (int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign");
+    return fails(size, __builtin_return_address(0)) ? ENOMEM : next(place, alignment, size);
+}
+
+/* Smaller ones are no memory for secrets. */
+enum { LARGE_MAPPING = 64 << 10 };
+
+void *mmap(void *address, size_t size, int protection, int flags, int descriptor, off_t offset)
+{
+    static void *(*next)(void *, size_t, int, int, int, off_t);
+    if (next == NULL)
+        next = (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
+    uintptr_t caller = (uintptr_t)__builtin_return_address(0);
+    if (caller >= module_start && caller < module_end && size >= LARGE_MAPPING) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return next(address, size, protection, flags, descriptor, offset);
 }
 
 static int find_module(struct dl_phdr_info *object, size_t size, void *unused)
@@ -194,10 +222,11 @@ int main(void)
         { "DER", "PrivateKeyInfo", NULL },       { "PEM", "PrivateKeyInfo", NULL },
         { "PEM", "PrivateKeyInfo", "AES-256-CBC" }, { "TEXT", NULL, NULL },
     };
+    CHECK(OSSL_PROVIDER_available(NULL, "fastkex"));
+    dl_iterate_phdr(find_module, NULL);
+    CHECK(module_start != 0);
     for (size_t i = 0; i < 2; i++) {
         key = import(names[i]);
-        dl_iterate_phdr(find_module, NULL);
-        CHECK(module_start != 0);
         for (size_t j = 0; j < sizeof forms / sizeof *forms; j++) {
             output = forms[j][0], structure = forms[j][1], cipher = forms[j][2];
             without_memory(encode);

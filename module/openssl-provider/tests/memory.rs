@@ -8,7 +8,7 @@ use common::c;
 
 #[test]
 fn programs_survive_without_memory() {
-    let Some(program) = c::compile("memory") else { return };
+    let Some(program) = c::compile_with("memory", &["-rdynamic"]) else { return };
     let ran = Command::new(&program.path)
         .env("OPENSSL_CONF", program.configure("x25519 = on"))
         .output()

@@ -72,7 +72,8 @@ impl Sizes {
     }
 }
 
-const MEMORY_METHOD: &str = "heap is the most that a counting allocator saw allocated at once; stack is what was touched of a fresh \
+const MEMORY_METHOD: &str = "heap is the most that a counting allocator saw allocated at once, and the \
+     referenced pages of protected memory; stack is what was touched of a fresh \
      thread's stack, in pages, by the kernel's page map; both of one batch, the keys included";
 
 impl Measure {

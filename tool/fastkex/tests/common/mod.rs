@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// The program under test: `fastkex`, or `fastkex-lab`, whose tests include this file.
-pub(crate) const PROGRAM: &str = match option_env!("CARGO_BIN_EXE_fastkex") {
-    Some(path) => path,
-    None => option_env!("CARGO_BIN_EXE_fastkex-lab").expect("no program to test"),
-};
+pub(crate) const PROGRAM: &str =
+    match (option_env!("CARGO_BIN_EXE_fastkex"), option_env!("CARGO_BIN_EXE_fastkex-lab")) {
+        (Some(path), _) | (None, Some(path)) => path,
+        (None, None) => panic!("no program to test"),
+    };
 
 /// The command, with the module built and an environment that nobody's settings reach into.
 pub(crate) struct Tool {
@@ -28,7 +29,7 @@ pub(crate) struct Tool {
 impl Tool {
     pub(crate) fn new() -> Tool {
         let folder = tempfile::tempdir().unwrap();
-        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let home = tempfile::tempdir_in(private_folder()).unwrap();
         make_folder(home.path(), 0o700, None);
         Tool { folder, home, module: artifacts::module().unwrap() }
     }
@@ -74,6 +75,25 @@ impl Tool {
     pub(crate) fn output(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
+}
+
+/// A folder that no other user can replace, as `fastkex run` demands: not below a folder such as
+/// /tmp, where the checkout may be.
+fn private_folder() -> PathBuf {
+    let user = std::fs::metadata("/proc/self").unwrap().uid();
+    let is_private = |folder: &PathBuf| {
+        folder.ancestors().all(|folder| {
+            let data = folder.metadata();
+            data.is_ok_and(|data| [0, user].contains(&data.uid()) && data.mode() & 0o022 == 0)
+        })
+    };
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    [Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))), home, Some("/run".into())]
+        .into_iter()
+        .flatten()
+        .filter_map(|folder| folder.canonicalize().ok())
+        .find(is_private)
+        .expect("the checkout, $HOME or /run must be in a folder that only this user can write to")
 }
 
 /// A user and group without rights, which another user of the machine may be.
