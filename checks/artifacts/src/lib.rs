@@ -2,10 +2,14 @@
 
 #![forbid(unsafe_code)]
 
+mod numbers;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+
+pub use numbers::Numbers;
 
 /// The project's root folder.
 pub fn root() -> PathBuf {

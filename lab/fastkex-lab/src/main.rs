@@ -49,7 +49,7 @@ enum Command {
     BrowserPage(browser::page::BrowserPage),
     Soak(soak::Soak),
     Scene(scene::Scene),
-    Time(time::Time),
+    Time(time::ShapedTime),
     SelfCheck(self_check::SelfCheck),
     Leak(leak::Leak),
     Plot(plot::Plot),

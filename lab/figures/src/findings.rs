@@ -1,6 +1,7 @@
 //! What a run says about the papers' claims, computed from it.
 
-use timer::results::{Run, Series, What, quantile};
+use measure::quantile;
+use timer::results::{Run, Series, What};
 
 use crate::words::canonical;
 

@@ -1,9 +1,9 @@
 //! One page with all figures and tables, which needs nothing from elsewhere.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use measure::grouped;
+use measure::{grouped, quantile};
 use output::Failure;
-use timer::results::{Peak, Run, Series, What, quantile};
+use timer::results::{Peak, Run, Series, What};
 
 use crate::findings::{self, Order, signed};
 use crate::published::{self, Source};

@@ -1,6 +1,7 @@
 //! Figures of what a timer measured.
 
-use timer::results::{Run, Series, What, quantile};
+use measure::quantile;
+use timer::results::{Run, Series, What};
 
 use crate::Figure;
 use crate::axis::{Axis, decimal};

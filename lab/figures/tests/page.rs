@@ -9,8 +9,9 @@ use std::process::Command;
 use common::{dot, ended_early, handshakes, http, recorded, series};
 use figures::{Recorded, claims, page};
 use html5gum::{Token, Tokenizer};
+use measure::quantile;
 use serde_json::Value;
-use timer::results::{Run, quantile};
+use timer::results::Run;
 
 /// What an HTML parser makes of a page.
 #[derive(Default)]

@@ -189,12 +189,8 @@ fn directions_do_not_share() {
 
 /// Bytes in which each place is told from most others.
 fn pattern(length: usize) -> Vec<u8> {
-    let mut state = 1_u32;
-    let next = |_| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 24) as u8
-    };
-    (0..length).map(next).collect()
+    let mut numbers = artifacts::Numbers::new(1);
+    (0..length).map(|_| numbers.bits() as u8).collect()
 }
 
 #[test]

@@ -36,7 +36,7 @@ enum Command {
     Kat(kat::Kat),
     Speed(speed::Speed),
     Stats(stats::Stats),
-    Time(time::Time),
+    Time(Box<time::Time>),
 }
 
 /// The command with the arguments of this process, and its exit status.

@@ -12,8 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{Tool, assert_refused, stderr, stdout};
+use measure::quantile;
 use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, TlsStream};
-use timer::results::{Run, What, quantile};
+use timer::results::{Run, What};
 
 /// What a server does with a connection, which is the how many-eth.
 type Manners = Box<dyn Fn(&SslContext, TcpStream, usize) + Send + Sync>;

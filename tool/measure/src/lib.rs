@@ -22,6 +22,7 @@
 mod format;
 mod machine;
 mod stack;
+mod statistics;
 mod subject;
 
 use std::time::{Duration, Instant};
@@ -31,6 +32,7 @@ use serde::{Deserialize, Serialize};
 pub use format::{Align, Table, bytes, duration, grouped, percent, rate};
 pub use machine::{Machine, load, machine};
 pub use stack::stack_high_water;
+pub use statistics::{Quartiles, quantile, sorted};
 pub use subject::Subject;
 
 /// How measurements are made, in one sentence for reports.
@@ -206,29 +208,15 @@ impl<'a, 'b> Run<'a, 'b> {
     }
 
     fn measurement(&self) -> Measurement {
-        let nanoseconds = Quartiles::of(&self.nanoseconds);
-        let core_cycles = (!self.core_cycles.is_empty()).then(|| Quartiles::of(&self.core_cycles));
-        let Quartiles { first, third } = core_cycles.as_ref().unwrap_or(&nanoseconds);
+        let nanoseconds = Quartiles::of(&self.nanoseconds).expect("at least one sample is taken");
+        let core_cycles = Quartiles::of(&self.core_cycles);
+        let Quartiles { first, third, .. } = core_cycles.as_ref().unwrap_or(&nanoseconds);
         Measurement {
             core_cycles: core_cycles.as_ref().map(|cycles| cycles.first),
             nanoseconds: nanoseconds.first,
             spread: (third - first) / first,
             samples: self.nanoseconds.len(),
         }
-    }
-}
-
-struct Quartiles {
-    first: f64,
-    third: f64,
-}
-
-impl Quartiles {
-    fn of(samples: &[f64]) -> Self {
-        let mut sorted = samples.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let last = sorted.len() - 1;
-        Quartiles { first: sorted[last / 4], third: sorted[3 * last / 4] }
     }
 }
 
@@ -258,14 +246,6 @@ mod tests {
 
     fn briefly() -> Options {
         Options { time: Duration::from_millis(10), samples: 100, rest: None }
-    }
-
-    #[test]
-    fn quartiles_are_samples() {
-        let Quartiles { first, third } = Quartiles::of(&[4.0, 1.0, 5.0, 2.0, 3.0]);
-        assert_eq!((first, third), (2.0, 4.0));
-        let Quartiles { first, third } = Quartiles::of(&[7.0]);
-        assert_eq!((first, third), (7.0, 7.0));
     }
 
     #[test]

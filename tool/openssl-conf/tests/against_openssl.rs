@@ -10,7 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{ENVIRONMENT, Numbers, env, skipped, write};
+use artifacts::Numbers;
+use common::{ENVIRONMENT, env, skipped, write};
 use openssl_conf::{
     Addition, Base, Config, GroupSyntax, Interpretation, Release, compose, split_groups,
 };
@@ -351,7 +352,7 @@ fn random_files() {
         ".include ",
         &long,
     ];
-    let mut numbers = Numbers(3);
+    let mut numbers = Numbers::new(3);
     let mut files = Vec::new();
     for number in 0..3000 {
         let mut text = String::from("a = 0\n");

@@ -378,11 +378,8 @@ mod tests {
 
     #[test]
     fn garbage_is_refused_without_panic() {
-        let mut state = 1_u64;
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) as usize
-        };
+        let mut numbers = artifacts::Numbers::new(1);
+        let mut next = || (numbers.bits() >> 33) as usize;
         let try_all = |flight: &[u8]| {
             if let Some(shares) = find_client_key_shares(flight) {
                 shares.iter().for_each(|share| drop(share.replace(flight, &[1, 2, 3])));

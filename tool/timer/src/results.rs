@@ -1,6 +1,6 @@
 //! What a run of a timer leaves: what `--json` writes, and what figures and reports are made of.
 
-use measure::Machine;
+use measure::{Machine, quantile, sorted};
 use serde::{Deserialize, Serialize};
 
 use crate::label::Label;
@@ -279,18 +279,6 @@ impl PeakStep {
     }
 }
 
-fn sorted(mut values: Vec<f64>) -> Vec<f64> {
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-/// The value below which this part of sorted values lies, between two of them where none is in the place; `None` if there are none.
-pub fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
-    let place = part * sorted.len().checked_sub(1)? as f64;
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    Some(low + (high - low) * place.fract())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,17 +323,6 @@ mod tests {
             series(vec![sample(10, 2.0), sample(10, 20.0), sample(10, 4.0), sample(1, 1.0)]);
         assert_eq!((own.ratio_to(&other), other.ratio_to(&own)), (Some(2.0), Some(0.5)));
         assert_eq!(own.ratio_to(&series(vec![])), None);
-    }
-
-    #[test]
-    fn quantiles_lie_between_values() {
-        let values = [1.0, 2.0, 3.0, 4.0];
-        assert_eq!(
-            [0.0, 0.25, 0.5, 1.0].map(|part| quantile(&values, part).unwrap()),
-            [1.0, 1.75, 2.5, 4.0]
-        );
-        assert_eq!(quantile(&[7.0], 0.99), Some(7.0));
-        assert_eq!(quantile(&[], 0.5), None);
     }
 
     #[test]

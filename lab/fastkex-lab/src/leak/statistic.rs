@@ -264,15 +264,16 @@ fn share(i: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use artifacts::Numbers;
+
     use super::*;
 
     /// Times of an operation of 20000 ticks on a machine that has other things to do.
-    struct Machine(u64);
+    struct Machine(Numbers);
 
     impl Machine {
         fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            self.0 >> 33
+            self.0.bits() >> 33
         }
 
         fn time(&mut self) -> u64 {
@@ -301,7 +302,7 @@ mod tests {
     #[test]
     fn equal_classes_are_no_leak() {
         let suspicious = (0..200)
-            .map(|seed| Classes::new(Machine(seed).classes(2_000, 0, 1)).compare())
+            .map(|seed| Classes::new(Machine(Numbers::new(seed)).classes(2_000, 0, 1)).compare())
             .filter(|comparison| comparison.verdict(ENOUGH) != Verdict::Nothing)
             .inspect(|comparison| assert_ne!(comparison.verdict(ENOUGH), Verdict::Leak));
         assert!(suspicious.count() <= 1);
@@ -311,7 +312,7 @@ mod tests {
     fn a_leaking_function_is_found() {
         // A branch that takes a fraction of a percent; one that is taken rarely; one that saves time.
         for (more, once_in) in [(20, 1), (500, 20)] {
-            let [a, b] = Machine(1).classes(20_000, more, once_in);
+            let [a, b] = Machine(Numbers::new(1)).classes(20_000, more, once_in);
             let (slower, faster) = (compared(&a, &b), compared(&b, &a));
             for comparison in [slower, faster] {
                 assert_eq!(
@@ -324,7 +325,7 @@ mod tests {
             assert!(faster.t < 0.0 && faster.difference < 0.0, "{more}, {once_in}: {faster:?}");
         }
         // Without the slowest times left out, interruptions would hide it.
-        let sums = Machine(1).classes(20_000, 20, 1).map(|times| {
+        let sums = Machine(Numbers::new(1)).classes(20_000, 20, 1).map(|times| {
             let mut sums = Sums::default();
             times.iter().for_each(|&time| sums.add(time as f64 - 20_000.0, 1.0));
             sums
@@ -334,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_difference_of_spread_alone_is_found() {
-        let mut machine = Machine(3);
+        let mut machine = Machine(Numbers::new(3));
         let mut sums = [Sums::default(); 2];
         for _ in 0..20_000 {
             sums[0].add((machine.next() % 101) as f64 - 50.0, 1.0);
@@ -371,7 +372,7 @@ mod tests {
 
     #[test]
     fn the_least_visible_delay_is_found_and_half_of_it_is_not() {
-        let [a, b] = Machine(5).classes(20_000, 0, 1);
+        let [a, b] = Machine(Numbers::new(5)).classes(20_000, 0, 1);
         // A clock that goes in steps, but for a time now and then.
         for step in [1, 26] {
             let on_clock = |times: &[u64], delay: u64| -> Vec<u64> {

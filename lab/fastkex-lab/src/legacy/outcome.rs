@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use figures::{Claim, Recorded};
-use measure::{Align, Table, grouped};
+use measure::{Align, Table, grouped, quantile};
 use output::{Failure, Outcome};
-use timer::results::{Run, Series, quantile};
+use timer::results::{Run, Series};
 
 use crate::say;
 

@@ -12,10 +12,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// The program under test: `fastkex`, or `fastkex-lab`, whose tests include this file.
-pub(crate) const PROGRAM: &str = match option_env!("CARGO_BIN_EXE_fastkex") {
-    Some(path) => path,
-    None => option_env!("CARGO_BIN_EXE_fastkex-lab").expect("no program to test"),
-};
+pub(crate) const PROGRAM: &str =
+    match (option_env!("CARGO_BIN_EXE_fastkex"), option_env!("CARGO_BIN_EXE_fastkex-lab")) {
+        (Some(path), _) | (None, Some(path)) => path,
+        (None, None) => panic!("no program to test"),
+    };
 
 /// The command, with the module built and an environment that nobody's settings reach into.
 pub(crate) struct Tool {
