@@ -6,8 +6,8 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
-/// What `operation` returns, and the bytes that were allocated at once, at most, while it ran, beyond those allocated before. Other
-/// threads count, too.
+/// The result of `operation`, and the bytes that were allocated at once, at most, while it ran,
+/// beyond those allocated before. Other threads count, too.
 pub(crate) fn high_water<T>(operation: impl FnOnce() -> T) -> (T, usize) {
     let before = HEAP.current_usage();
     HEAP.reset_peak_usage();

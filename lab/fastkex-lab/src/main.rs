@@ -1,4 +1,5 @@
-//! The command `fastkex-lab`, for engineers: measurements with stock servers, figures, leaks in time, demonstrations, and the soak test.
+//! The command `fastkex-lab`, for engineers: measurements with stock servers, figures, leaks in
+//! time, demonstrations, and the soak test.
 
 #![forbid(unsafe_code)]
 

@@ -262,7 +262,8 @@ fn incomplete_runs_and_failures_are_marked() {
     assert!(!page.text.contains("NaN") && !page.text.contains("inf "), "{}", page.text);
 }
 
-/// What a browser that cannot resolve any name makes of a page, and where the page had it ask; `None` if there is no browser.
+/// What a browser that cannot resolve any name makes of a page, and where the page had it ask;
+/// `None` if there is no browser.
 fn browsed(file: &Path) -> Option<(String, Vec<String>)> {
     let profile = tempfile::tempdir().unwrap();
     let log = profile.path().join("net.json");

@@ -1,5 +1,5 @@
-//! The link between a client and a server: what takes how long, and what passes through. Nothing may be faster than the model; that
-//! it is hardly slower may take some attempts on a busy machine.
+//! The link between a client and a server: what takes how long, and what passes through. Nothing
+//! may be faster than the model; that it is hardly slower may take some attempts on a busy machine.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -175,7 +175,8 @@ fn directions_do_not_share() {
         writes.join().unwrap();
     };
     let shaper = Shaper::start(link(4, Some(10_000_000)), server(both)).unwrap();
-    // Sent from both ends at once, as soon as the connection has come about for them: the server's begin later by half a round trip.
+    // Sent from both ends at once, as soon as the connection has come about for them: the server's
+    // begin later by half a round trip.
     let expected = milliseconds(4.0 * 2.0) + at_ten_megabits(300_000);
     takes(expected, milliseconds(20.0), || {
         let start = Instant::now();

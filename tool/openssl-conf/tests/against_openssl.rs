@@ -1,7 +1,7 @@
 //! The same configurations read by us and by the OpenSSL that is installed.
 //!
-//! `oracle.c` is compiled for it, which takes gcc and OpenSSL's headers. The variable `CONF_ORACLE` names an oracle
-//! that was compiled elsewhere, to compare with another OpenSSL.
+//! `oracle.c` is compiled for it, which takes gcc and OpenSSL's headers. The variable `CONF_ORACLE`
+//! names an oracle that was compiled elsewhere, to compare with another OpenSSL.
 
 mod common;
 

@@ -86,7 +86,8 @@ fn handshakes_succeed_with_every_kind_of_key() {
         assert_eq!(report.server.bytes_sent, report.client.bytes_received);
         let kinds: Vec<_> =
             report.client.messages.iter().map(|message| (message.sent, message.kind)).collect();
-        // ClientHello, ServerHello, EncryptedExtensions, Certificate, CertificateVerify, Finished twice.
+        // ClientHello, ServerHello, EncryptedExtensions, Certificate, CertificateVerify, Finished
+        // twice.
         let expected =
             [(true, 1), (false, 2), (false, 8), (false, 11), (false, 15), (false, 20), (true, 20)];
         assert_eq!(kinds, expected);

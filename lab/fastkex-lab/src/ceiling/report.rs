@@ -1,4 +1,4 @@
-//! What comes of the samples.
+//! The report of the samples.
 
 use std::fmt;
 
@@ -39,7 +39,8 @@ pub(crate) struct Row {
     p75: f64,
     /// Third quartile less first, divided by the median.
     spread: f64,
-    /// The median of ratios to the null group with key shares of sntrup761's size, in the same round.
+    /// The median of ratios to the null group with key shares of sntrup761's size, in the same
+    /// round.
     ratio_to_null: Option<f64>,
     /// Quartiles of these.
     ratio_to_null_p25: Option<f64>,
@@ -51,8 +52,8 @@ pub(crate) struct Row {
     /// Processor time of one connection.
     client_microseconds: f64,
     server_microseconds: Option<f64>,
-    /// The time of one connection with the null group of sntrup761's size divided by this one's, counting only time in which client
-    /// and server ran.
+    /// The time of one connection with the null group of sntrup761's size divided by this one's,
+    /// counting only time in which client and server ran.
     cpu_ratio_to_null: Option<f64>,
     connections: usize,
     rounds: usize,

@@ -1,5 +1,6 @@
-//! Whether two sets of times are of one distribution: Welch's t-test of their means and of their spreads, on all times and on those
-//! below percentiles of both (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?", section 2).
+//! Whether two sets of times are of one distribution: Welch's t-test of their means and of their
+//! spreads, on all times and on those below percentiles of both (Reparaz, Balasch and Verbauwhede,
+//! "Dude, is my code constant time?", section 2).
 
 use std::collections::BTreeMap;
 
@@ -14,14 +15,14 @@ pub(crate) const CLEAR: f64 = 10.0;
 /// Times of each class below which nothing can be said.
 pub(crate) const ENOUGH: usize = 1000;
 
-/// Steps in which slow times are left out. Interruptions are among the slowest, so the mean of all is not precise; a difference
-/// of one step in many is in the mean of some share.
+/// Steps in which slow times are left out. Interruptions are among the slowest, so the mean of all
+/// is not precise; a difference of one step in many is in the mean of some share.
 const SHARES: u32 = 100;
 
 /// A t without limit, of times that are all alike, would be no number in JSON.
 const LARGEST: f64 = 1e6;
 
-/// What the t-test was made of.
+/// The subset of times in a t-test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Of {
@@ -31,10 +32,11 @@ pub(crate) enum Of {
     Spread,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Comparison {
-    /// The t statistic of the largest absolute value; positive if the second class takes longer, or spreads more.
+    /// The t statistic of the largest absolute value; positive if the second class takes longer, or
+    /// spreads more.
     pub(crate) t: f64,
     pub(crate) of: Of,
     /// The share of times, fastest first, that it is made of.
@@ -47,7 +49,7 @@ pub(crate) struct Comparison {
     pub(crate) error: f64,
 }
 
-/// What a comparison tells.
+/// The verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
@@ -58,7 +60,7 @@ pub(crate) enum Verdict {
 }
 
 impl Comparison {
-    /// What it tells if the class with fewer times has `samples`.
+    /// The verdict if the class with fewer times has `samples`.
     pub(crate) fn verdict(&self, samples: usize) -> Verdict {
         match self.t.abs() {
             _ if samples < ENOUGH => Verdict::TooFew,
@@ -109,7 +111,7 @@ impl Sums {
     }
 }
 
-/// What Welch's t-test says of two classes.
+/// Welch's t-test of two classes.
 struct Test {
     t: f64,
     difference: f64,
@@ -136,8 +138,8 @@ fn count(runs: &Runs) -> f64 {
     runs.iter().map(|(_, count)| count).sum()
 }
 
-/// Delays times as the clock that took them would show it, which may go in steps: a time between two that occur often becomes one
-/// or the other, so that the mean is right.
+/// Delays times as the clock that took them would show it, which may go in steps: a time between
+/// two that occur often becomes one or the other, so that the mean is right.
 fn delayed(runs: &Runs, delay: u64, frequent: &[u64]) -> Runs {
     let mut all = BTreeMap::new();
     for &(time, count) in runs {
@@ -184,7 +186,8 @@ impl Classes {
         compare(&self.0[0], &self.0[1])
     }
 
-    /// Times that occur often: the steps of the clock, if it goes in steps, less those that it rarely makes.
+    /// Times that occur often: the steps of the clock, if it goes in steps, less those that it
+    /// rarely makes.
     fn frequent(&self) -> Vec<u64> {
         /// How much more often a usual time occurs than the rarest of these.
         const RARER: f64 = 16.0;
@@ -310,7 +313,8 @@ mod tests {
 
     #[test]
     fn a_leaking_function_is_found() {
-        // A branch that takes a fraction of a percent; one that is taken rarely; one that saves time.
+        // A branch that takes a fraction of a percent; one that is taken rarely; one that saves
+        // time.
         for (more, once_in) in [(20, 1), (500, 20)] {
             let [a, b] = Machine(Numbers::new(1)).classes(20_000, more, once_in);
             let (slower, faster) = (compared(&a, &b), compared(&b, &a));

@@ -28,7 +28,8 @@ pub(crate) fn config(text: &str) -> Config {
     parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Says in one line that a test was skipped; past the test harness, which keeps printed lines to itself.
+/// Says in one line that a test was skipped; past the test harness, which keeps printed lines to
+/// itself.
 pub(crate) fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
