@@ -1,11 +1,16 @@
-//! Builds what tests and demonstrations load at run time: shared objects that cargo does not build for a test by itself.
+//! Builds what tests and demonstrations load at run time: shared objects that cargo does not build
+//! for a test by itself.
 
 #![forbid(unsafe_code)]
+
+mod numbers;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+
+pub use numbers::Numbers;
 
 /// The project's root folder.
 pub fn root() -> PathBuf {
@@ -69,10 +74,11 @@ pub fn engine() -> io::Result<PathBuf> {
     renamed(build("openssl-engine", "libengntru.so")?, "engntru.so")
 }
 
-/// What was built, under its own name.
+/// Copies an artifact to its own name.
 fn renamed(built: PathBuf, name: &str) -> io::Result<PathBuf> {
     let module = built.with_file_name(name);
-    // Beside, then renamed: another process may be loading the old one. Its name is this process's, so that threads do so one by one.
+    // Beside, then renamed: another process may be loading the old one. Its name is this process's,
+    // so that threads do so one by one.
     static COPY: Mutex<()> = Mutex::new(());
     let _one = COPY.lock();
     let fresh = |path: &Path| path.metadata().and_then(|data| data.modified());
@@ -84,12 +90,14 @@ fn renamed(built: PathBuf, name: &str) -> io::Result<PathBuf> {
     Ok(module)
 }
 
-/// Where `lab/legacy/openssl-1.1.1/build` has installed OpenSSL 1.1.1, patched or as it is; `None` before it has.
+/// The folder in which `lab/legacy/openssl-1.1.1/build` has installed OpenSSL 1.1.1, patched or as
+/// it is; `None` before it has.
 pub fn legacy_openssl(patched: bool) -> Option<PathBuf> {
     legacy(if patched { "openssl-1.1.1w" } else { "openssl-1.1.1w-stock" })
 }
 
-/// Where `lab/legacy/openssl-1.1.1/build --reference` has installed it with a reference implementation of sntrup761, too.
+/// The folder in which `lab/legacy/openssl-1.1.1/build --reference` has installed it with a
+/// reference implementation of sntrup761, too.
 pub fn legacy_reference() -> Option<PathBuf> {
     legacy("openssl-1.1.1w-reference")
 }
@@ -100,7 +108,8 @@ fn legacy(name: &str) -> Option<PathBuf> {
     prefix.join("recipe").exists().then_some(prefix)
 }
 
-/// Says in one line that a test was skipped, and why: past the test harness, which keeps printed lines to itself.
+/// Says in one line that a test was skipped, and why: past the test harness, which keeps printed
+/// lines to itself.
 pub fn skipped(why: &str) {
     say(&format!("skipped: {why}"));
 }

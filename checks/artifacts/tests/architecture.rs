@@ -1,4 +1,5 @@
-//! Holds the folder layout against `docs/architecture.md`: which crate may use which, and where unsafe code may be.
+//! Holds the folder layout against `docs/architecture.md`: which crate may use which, and where
+//! unsafe code may be.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,14 +7,17 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The folders of the workspace, lowest first: a crate may use those in its own folder and in lower ones. What tests and demonstrations
-/// build and start (`checks`) comes before the laboratory, which uses it.
+/// The folders of the workspace, lowest first: a crate may use those in its own folder and in lower
+/// ones. What tests and demonstrations build and start (`checks`) comes before the laboratory,
+/// which uses it.
 const FOLDERS: [&str; 6] = ["base", "crypto", "module", "tool", "checks", "lab"];
 
-/// Crates above that tests in any folder may use: they load a module into stock libraries, and run stock programs.
+/// Crates above that tests in any folder may use: they load a module into stock libraries, and run
+/// stock programs.
 const HARNESSES: [&str; 2] = ["openssl-runtime", "testbed"];
 
-/// Crates that may hold unsafe code: SIMD, memory that the kernel treats differently or processes share, and the boundary to C.
+/// Crates that may hold unsafe code: SIMD, memory that the kernel treats differently or processes
+/// share, and the boundary to C.
 fn is_fenced(name: &str) -> bool {
     ["lanes", "fork", "keypool", "secret", "sntrup-capi"].contains(&name)
         || name.starts_with("openssl-")
@@ -158,7 +162,8 @@ const WITH_SECRETS: [&str; 9] = [
     "sntrup-capi",
 ];
 
-/// What a `Vec` may hold there: public values, and owners of secrets, which hold no more than a pointer to them.
+/// Types that a `Vec` may hold there: public values, and owners of secrets, which hold no more than
+/// a pointer to them.
 const IN_VECTORS: [&str; 30] = [
     "&'static str",
     "&str",
@@ -197,7 +202,8 @@ fn without_tests(text: &str) -> &str {
     text.split("#[cfg(test)]").next().unwrap_or_default()
 }
 
-/// A `Vec` of inline secrets copies them as it grows and as it is taken apart, and its freed memory keeps them.
+/// A `Vec` of inline secrets copies them as it grows and as it is taken apart, and its freed memory
+/// keeps them.
 #[test]
 fn no_vector_holds_inline_secrets() {
     let mut wrong = Vec::new();
@@ -215,7 +221,8 @@ fn no_vector_holds_inline_secrets() {
             for (number, line) in lines.iter().enumerate() {
                 let code = line.split("//").next().unwrap_or_default();
                 let holds = vectors(code).into_iter().find(|held| !IN_VECTORS.contains(&&held[..]));
-                // A comment on the line or the next may say of bytes that, and why, they are public.
+                // A comment on the line or the next may say of bytes that, and why, they are
+                // public.
                 let next = lines.get(number + 1).copied().unwrap_or_default();
                 let is_public = [line, next].iter().any(|line| line.contains("// Public:"));
                 if let Some(held) = holds

@@ -8,7 +8,8 @@ use crate::programs::Programs;
 /// The authority's certificate.
 pub(crate) const AUTHORITY: &str = "ca.crt";
 
-/// Makes an authority, a certificate for localhost, and one for it that the authority knows nothing of.
+/// Makes an authority, a certificate for localhost, and one for it that the authority knows nothing
+/// of.
 pub(crate) fn make(stage: &Stage, programs: &Programs) -> Result<(), Failure> {
     const CONFIGURATION: &str = "certificates.cnf";
     stage.write(CONFIGURATION, include_str!("../../demo/certificates.cnf"))?;

@@ -43,7 +43,8 @@ impl Client {
         Ok(Self { group, context: client.map_err(Failure::about(name))?.build() })
     }
 
-    /// A full handshake, of TLS 1.3, with the group and in one round trip, with a server on loopback.
+    /// A full handshake, of TLS 1.3, with the group and in one round trip, with a server on
+    /// loopback.
     pub(crate) fn connect(&self, port: u16) -> Result<TlsStream<TcpStream>, Failure> {
         let connect = || {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;

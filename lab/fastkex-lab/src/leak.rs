@@ -30,9 +30,11 @@ use statistic::Verdict;
 
 /// Look for secrets in the times of operations, by statistics
 ///
-/// Each operation is timed with inputs of two classes in random order, and the two sets of times are compared (Welch's t-test of means
-/// and of spreads, with and without the slowest times). Before that, two comparisons of bytes show that a leak is found here, and
-/// that none is where there is none. The exit status is 1 if an operation leaks. Finding nothing proves nothing: more seconds see more.
+/// Each operation is timed with inputs of two classes in random order, and the two sets of times
+/// are compared (Welch's t-test of means and of spreads, with and without the slowest times).
+/// Before that, two comparisons of bytes show that a leak is found here, and that none is where
+/// there is none. The exit status is 1 if an operation leaks. Finding nothing proves nothing: more
+/// seconds see more.
 #[derive(Args, Debug)]
 pub(crate) struct Leak {
     /// Print one JSON array instead of a table
@@ -41,7 +43,8 @@ pub(crate) struct Leak {
     /// Parameter sets, x25519 and ed25519, apart by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = curves::parser(), default_value = "sntrup761")]
     algorithm: Vec<String>,
-    /// Instruction sets, apart by commas: portable, avx2, avx512 [default: all that this machine has]
+    /// Instruction sets, apart by commas: portable, avx2, avx512 [default: all that this machine
+    /// has]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
     backend: Vec<Backend>,
     /// Operations, apart by commas [default: all]

@@ -39,7 +39,8 @@ impl LinkArguments {
         latency.into_iter().chain(bandwidth).collect()
     }
 
-    /// The endpoint at the end of the link, for as long as that is there; the endpoint as it is if there is none.
+    /// The endpoint at the end of the link, for as long as that is there; the endpoint as it is if
+    /// there is none.
     pub(crate) fn before(&self, endpoint: Endpoint) -> Result<(Endpoint, Option<Shaper>), Failure> {
         let Some(link) = self.link() else { return Ok((endpoint, None)) };
         let shaper = Shaper::start(link, endpoint.address()).map_err(Failure::about("link"))?;

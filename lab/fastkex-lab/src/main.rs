@@ -1,4 +1,5 @@
-//! The command `fastkex-lab`, for engineers: measurements with stock servers, figures, leaks in time, demonstrations, and the soak test.
+//! The command `fastkex-lab`, for engineers: measurements with stock servers, figures, leaks in
+//! time, demonstrations, and the soak test.
 
 #![forbid(unsafe_code)]
 
@@ -49,7 +50,7 @@ enum Command {
     BrowserPage(browser::page::BrowserPage),
     Soak(soak::Soak),
     Scene(scene::Scene),
-    Time(time::Time),
+    Time(time::ShapedTime),
     SelfCheck(self_check::SelfCheck),
     Leak(leak::Leak),
     Plot(plot::Plot),

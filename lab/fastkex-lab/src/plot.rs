@@ -11,9 +11,9 @@ use output::{Failure, Outcome};
 
 /// Draw what --json of 'fastkex time', 'scene' or 'plot batches' wrote
 ///
-/// Draws whatever the files hold: cumulative distributions of connections per second and of the time of a connection, latency by number of
-/// requests, peaks, batch sizes. Beside the figures, NAME.json and NAME*.csv hold what they were made of. A file called 'batches' is
-/// './batches'.
+/// Draws whatever the files hold: cumulative distributions of connections per second and of the
+/// time of a connection, latency by number of requests, peaks, batch sizes. Beside the figures,
+/// NAME.json and NAME*.csv hold what they were made of. A file called 'batches' is './batches'.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -26,7 +26,7 @@ pub(crate) struct Plot {
     /// Files that --json wrote
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// What the names of all files that are written begin with
+    /// Start of the names of all files that are written
     #[arg(long, value_name = "NAME", default_value = "fastkex-plot")]
     output: PathBuf,
     /// Kinds of figures, apart by commas

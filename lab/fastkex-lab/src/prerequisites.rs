@@ -1,12 +1,12 @@
-//! What must be installed, told in one line if it is not.
+//! Checks for packages that must be installed; one line names the missing ones.
 
 use std::env;
 use std::path::Path;
 
 use output::Failure;
 
-/// Says what is missing of programs and files, which are named with the packages of Debian that have them; `target` is what
-/// `scripts/prerequisites` calls them all.
+/// Says what is missing of programs and files, which are named with the packages of Debian that
+/// have them; `target` is what `scripts/prerequisites` calls them all.
 ///
 /// # Errors
 /// Something is missing, in one line with the packages.

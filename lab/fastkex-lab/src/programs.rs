@@ -6,7 +6,7 @@ use std::process::Command;
 use output::Failure;
 use testbed::Stage;
 
-/// What is started, and by what.
+/// Paths of what is started.
 pub(crate) struct Programs {
     /// The `fastkex` command.
     tool: PathBuf,
@@ -61,7 +61,7 @@ impl Programs {
         command
     }
 
-    /// What the module counts in a process, as `fastkex stats` prints it for programs.
+    /// The module's counts in a process, as `fastkex stats` prints it for programs.
     pub(crate) fn counts(&self, stage: &Stage, process: u32) -> Result<String, Failure> {
         let mut command = self.tool(stage);
         command.args(["stats", &process.to_string(), "--json"]);

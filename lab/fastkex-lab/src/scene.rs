@@ -25,8 +25,9 @@ use output::{Failure, Outcome};
 
 /// Set up stock servers on loopback, time connections to them, and tear them down
 ///
-/// Servers and client have a processor each where there are two or more. Nothing on the system is changed, and nothing leaves it. What is
-/// not installed is named and left out; 'scripts/prerequisites scenes' installs it.
+/// Servers and client have a processor each where there are two or more. Nothing on the system is
+/// changed, and nothing leaves it. What is not installed is named and left out;
+/// 'scripts/prerequisites scenes' installs it.
 #[derive(Args, Debug)]
 pub(crate) struct Scene {
     #[command(subcommand)]
@@ -55,7 +56,8 @@ struct HandshakeScene {
     sizes: Sizes,
 }
 
-/// DNS over TLS with unbound: one query after the other, then as many as it can take (ENG25519, figure 3 and section 4.4)
+/// DNS over TLS with unbound: one query after the other, then as many as it can take (ENG25519,
+/// figure 3 and section 4.4)
 #[derive(Args, Debug)]
 struct DotScene {
     /// The server's certificate: rsa-2048, ecdsa-p-256 or ed25519
@@ -73,7 +75,8 @@ struct DotScene {
     sizes: Sizes,
 }
 
-/// HTTP requests by way of HAProxy as a TCP load balancer to nginx (the AWS benchmark, tables 1 to 3)
+/// HTTP requests by way of HAProxy as a TCP load balancer to nginx (the AWS benchmark, tables 1 to
+/// 3)
 #[derive(Args, Debug)]
 struct HttpScene {
     /// Requests on a connection; several numbers, apart by commas, take turns
@@ -91,15 +94,16 @@ struct HttpScene {
     sizes: Sizes,
 }
 
-/// What all scenes share.
+/// Arguments of all scenes.
 #[derive(Args, Debug)]
 struct SettingArguments {
-    /// Groups, apart by commas, each of them timed by itself; with '@fastkex', X25519 and Ed25519 are fastkex's at both ends; without
-    /// it X25519, P-256, 'X25519@fastkex', sntrup761, sntrup857, X25519SNTRUP761, and X25519MLKEM768 where OpenSSL has it
+    /// Groups, apart by commas, each of them timed by itself; with '@fastkex', X25519 and Ed25519
+    /// are fastkex's at both ends; without it X25519, P-256, 'X25519@fastkex', sntrup761,
+    /// sntrup857, X25519SNTRUP761, and X25519MLKEM768 where OpenSSL has it
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     groups: Vec<String>,
-    /// The client's OpenSSL, and the servers', of stock servers if it is of the major version that they are linked to: the folder of its
-    /// libraries, or its libssl [default: the system's]
+    /// The client's OpenSSL, and the servers', of stock servers if it is of the major version that
+    /// they are linked to: the folder of its libraries, or its libssl [default: the system's]
     #[arg(long, value_name = "PATH")]
     libssl: Option<PathBuf>,
     /// The module, if it is not beside this program
@@ -110,12 +114,13 @@ struct SettingArguments {
     timeout: Duration,
     #[command(flatten)]
     link: LinkArguments,
-    /// Write all samples to files in this folder, too, for 'fastkex-lab plot' and 'fastkex-lab report'
+    /// Write all samples to files in this folder, too, for 'fastkex-lab plot' and 'fastkex-lab
+    /// report'
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
 }
 
-/// What answers.
+/// The server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ServerKind {
     Stunnel,
@@ -261,7 +266,8 @@ impl<'a> Setting<'a> {
             _ => [None, None],
         };
         let tool = std::env::current_exe().map_err(Failure::about("this program"))?;
-        // Stock servers find another release of the same major version in place of the system's; one of another they cannot use.
+        // Stock servers find another release of the same major version in place of the system's;
+        // one of another they cannot use.
         let system = Libraries::system().map_err(Failure::new)?;
         let same = system.version().major == libraries.version().major;
         let stock = if same { &libraries } else { &system };
@@ -309,7 +315,7 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// What a server is to accept of a candidate called `label`.
+/// The offer that a server accepts for a candidate called `label`.
 pub(crate) fn offer(label: &str) -> Result<Offer, Failure> {
     let label = Label::parse(label)?;
     let offer = Offer::new(label.groups);
@@ -363,7 +369,8 @@ impl<'a> Running<'a> {
         Ok(targets)
     }
 
-    /// A comparison that writes to a file called by this name, the certificate, the link, and an OpenSSL that is not the system's.
+    /// A comparison that writes to a file called by this name, the certificate, the link, and an
+    /// OpenSSL that is not the system's.
     fn comparison(&self, what: What, scene: &str, name: &str) -> Result<Comparison, Failure> {
         let server = self.servers.first().ok_or_else(|| Failure::new("no groups to be timed"))?;
         let processor = |number: Option<usize>| {

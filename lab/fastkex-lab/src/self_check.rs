@@ -20,16 +20,19 @@ use output::{Failure, Outcome};
 
 /// Of a connection, at most.
 const MOST: f64 = 0.03;
-/// The null key exchange, which protects nothing, is no part of an installation: cargo leaves it beside the tool where both are built.
+/// The null key exchange, which protects nothing, is no part of an installation: cargo leaves it
+/// beside the tool where both are built.
 const NULL_FILE: &str = "libfastkex_insecure_null.so";
 /// Without this in its environment the module refuses to be loaded.
 const NULL_VARIABLE: &str = "FASTKEX_INSECURE_NULL";
-/// What is exchanged without it.
+/// The candidate without the null key exchange.
 const CHEAPEST: &str = "X25519@fastkex";
 
-/// Measure which part of a connection is the timer's own, neither libssl's nor the kernel's; fail if it is 3 % or more
+/// Measure which part of a connection is the timer's own, neither libssl's nor the kernel's; fail
+/// if it is 3 % or more
 ///
-/// Without HOST:PORT, a minimal server answers, with the null key exchange if that module lies beside this program.
+/// Without HOST:PORT, a minimal server answers, with the null key exchange if that module lies
+/// beside this program.
 #[derive(Args, Debug)]
 pub(crate) struct SelfCheck {
     /// The server
@@ -76,7 +79,8 @@ fn with<E: Workload>(targets: &[Target<E>], plan: &Plan) -> Outcome {
     Ok(is_little)
 }
 
-/// With a minimal server of our own, and a key exchange that costs nothing if there is one, so that a connection is as short as can be.
+/// With a minimal server of our own, and a key exchange that costs nothing if there is one, so that
+/// a connection is as short as can be.
 fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan) -> Outcome {
     const TIMEOUT: Duration = Duration::from_secs(5);
     let module = module::find(asked_for, libraries)?;

@@ -13,7 +13,7 @@ use testbed::Stage;
 pub(crate) struct Source {
     /// With its version.
     pub(crate) name: &'static str,
-    /// Where it is.
+    /// Its address.
     pub(crate) address: &'static str,
     /// SHA-256 of it, as in Debian's signed index of sources.
     pub(crate) sha_256: &'static str,

@@ -7,14 +7,14 @@ use crate::link::LinkArguments;
 
 /// As 'fastkex time', through a link with --latency and --bandwidth
 #[derive(Args, Debug)]
-pub(crate) struct Time {
+pub(crate) struct ShapedTime {
     #[command(flatten)]
     link: LinkArguments,
     #[command(flatten)]
     time: fastkex::time::Time,
 }
 
-impl Time {
+impl ShapedTime {
     pub(crate) fn run(&self) -> Outcome {
         let mut running = None;
         self.time.run_via(&mut |endpoint| {

@@ -1,4 +1,5 @@
-//! `fastkex-lab leak`: what it prints, refuses and ends with, and that it finds a leak. What time tells of operations is for people to ask.
+//! `fastkex-lab leak`: what it prints, refuses and ends with, and that it finds a leak. What time
+//! tells of operations is for people to ask.
 
 mod common;
 

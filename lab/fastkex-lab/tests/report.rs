@@ -1,4 +1,5 @@
-//! `fastkex-lab plot FILE` and `fastkex-lab report`: the files that they write and refuse. What is in them is tested where they are made.
+//! `fastkex-lab plot FILE` and `fastkex-lab report`: the files that they write and refuse. What is
+//! in them is tested where they are made.
 
 mod common;
 

@@ -29,7 +29,7 @@ fn tool(programs: &[&str]) -> Option<Tool> {
     Some(tool)
 }
 
-/// What a scene wrote, by the names of its files.
+/// The files that a scene wrote, by name.
 fn runs(tool: &Tool, arguments: &[&str]) -> Vec<(String, Run)> {
     let folder = tool.path("out");
     let shown = folder.display().to_string();

@@ -124,7 +124,8 @@ impl Batches {
         }
     }
 
-    /// Series in the order of their first points, and where they were measured: with the backend if there is only one.
+    /// Series in the order of their first points, and where they were measured: with the backend if
+    /// there is only one.
     fn series(&self) -> (Vec<Series<'_>>, String) {
         let mut algorithms: Vec<&str> = Vec::new();
         let mut backends: Vec<&str> = Vec::new();

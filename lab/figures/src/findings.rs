@@ -1,15 +1,18 @@
 //! What a run says about the papers' claims, computed from it.
 
-use timer::results::{Run, Series, What, quantile};
+use measure::quantile;
+use timer::results::{Run, Series, What};
 
 use crate::words::canonical;
 
 /// Series that are to be faster than others, pair by pair.
 pub(crate) struct Order<'a> {
     pub(crate) holds: bool,
-    /// Pairs of one that is to be faster and another, each with how much faster the first is, by the median of rounds: 0.05 is 5 % more.
+    /// Pairs of one that is to be faster and another, each with how much faster the first is, by
+    /// the median of rounds: 0.05 is 5 % more.
     pub(crate) pairs: Vec<(&'a Series, &'a Series, f64)>,
-    /// Whether in each pair no more than a quarter of the slower one's samples reaches a quarter of the faster one's.
+    /// Whether in each pair no more than a quarter of the slower one's samples reaches a quarter of
+    /// the faster one's.
     pub(crate) apart: bool,
 }
 
@@ -19,7 +22,8 @@ pub struct Claim {
     pub text: &'static str,
     /// Whether it holds; `None` if the run has nothing to compare.
     pub holds: Option<bool>,
-    /// How much more connections per second each has than what it is compared with: `sntrup761 +5.3 % against X25519`.
+    /// How much more connections per second each has than what it is compared with: `sntrup761 +5.3
+    /// % against X25519`.
     pub pairs: Vec<String>,
     /// Whether quartiles are apart, else some of it is noise.
     pub apart: bool,
@@ -54,7 +58,8 @@ pub(crate) fn rate(series: &Series) -> Option<f64> {
     quantile(&series.rates(), 0.5)
 }
 
-/// A group's number of connections, compared to that of OpenSSL's X25519 in the same rounds: 0.05 is 5 % more.
+/// A group's number of connections, compared to that of OpenSSL's X25519 in the same rounds: 0.05
+/// is 5 % more.
 pub(crate) fn against_x25519(run: &Run, series: &Series) -> Option<f64> {
     let same = |other: &&Series| {
         canonical(&other.group) == CURVES[0]
@@ -66,8 +71,9 @@ pub(crate) fn against_x25519(run: &Run, series: &Series) -> Option<f64> {
     if std::ptr::eq(base, series) { None } else { Some(series.ratio_to(base)? - 1.0) }
 }
 
-/// Whether sntrup761 and sntrup857 make more connections per second than OpenSSL's X25519 and P-256 (OpenSSLNTRU, figure 5); `None` if the
-/// run is about something else, or one of both kinds is missing.
+/// Whether sntrup761 and sntrup857 make more connections per second than OpenSSL's X25519 and P-256
+/// (OpenSSLNTRU, figure 5); `None` if the run is about something else, or one of both kinds is
+/// missing.
 pub(crate) fn order(run: &Run) -> Option<Order<'_>> {
     let own = |series: &Series| series.parts().variant.is_none();
     compared(

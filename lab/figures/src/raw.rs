@@ -1,4 +1,5 @@
-//! What figures were made of, for other programs: a row for each sample, for each connection, for each number of clients.
+//! What figures were made of, for other programs: a row for each sample, for each connection, for
+//! each number of clients.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -105,10 +106,12 @@ struct PointRow<'a> {
 }
 
 impl Recorded {
-    /// Writes what was read as `BASE.json`, which can be read again, and as `BASE.csv` (samples), `BASE-connections.csv`,
-    /// `BASE-clients.csv` (the way to a peak) and `BASE-batches.csv`, as far as there is something in them. Returns their paths.
+    /// Writes what was read as `BASE.json`, which can be read again, and as `BASE.csv` (samples),
+    /// `BASE-connections.csv`, `BASE-clients.csv` (the way to a peak) and `BASE-batches.csv`, as
+    /// far as there is something in them. Returns their paths.
     ///
-    /// The files that it `comes_from` are spared: a `BASE.json` that is the only one stays as it is.
+    /// The files that it `comes_from` are spared: a `BASE.json` that is the only one stays as it
+    /// is.
     ///
     /// # Errors
     /// A file cannot be written, or `BASE.json` is one of several that it comes from.

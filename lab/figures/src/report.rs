@@ -1,9 +1,9 @@
 //! One page with all figures and tables, which needs nothing from elsewhere.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use measure::grouped;
+use measure::{grouped, quantile};
 use output::Failure;
-use timer::results::{Peak, Run, Series, What, quantile};
+use timer::results::{Peak, Run, Series, What};
 
 use crate::findings::{self, Order, signed};
 use crate::published::{self, Source};
@@ -207,7 +207,8 @@ fn pairs(order: &Order<'_>) -> Markup {
     }
 }
 
-/// Whether keys in batches are faster than the reference implementation, where a run has both (OpenSSLNTRU, appendix F.5.2).
+/// Whether keys in batches are faster than the reference implementation, where a run has both
+/// (OpenSSLNTRU, appendix F.5.2).
 fn reference(run: &Run) -> Markup {
     let Some(order) = findings::reference(run) else { return html! {} };
     html! {
@@ -265,7 +266,8 @@ fn milliseconds(microseconds: f64) -> String {
     }
 }
 
-/// A table with a caption that can be scrolled on a narrow screen; the first column is of words, the others of numbers.
+/// A table with a caption that can be scrolled on a narrow screen; the first column is of words,
+/// the others of numbers.
 fn table(
     caption: &str,
     columns: &[&str],
@@ -351,7 +353,8 @@ fn rates(run: &Run, series: &[&Series]) -> Markup {
     table("Connections per second, by sample", &columns, series.iter().map(row).collect(), theirs)
 }
 
-/// Rows of published rates with their ratio to X25519, after as many columns that stay empty but for the name and the certificate.
+/// Rows of published rates with their ratio to X25519, after as many columns that stay empty but
+/// for the name and the certificate.
 fn against(source: &Source, rows: [(&str, f64); 3], empty_after: usize) -> Vec<Vec<String>> {
     let base = rows.iter().find(|(name, _)| *name == "X25519").map_or(f64::NAN, |(_, rate)| *rate);
     let row = |(name, rate): (&str, f64)| {
@@ -457,7 +460,8 @@ fn times(run: &Run) -> Markup {
     )
 }
 
-/// As the AWS benchmark's table 2. Bytes do not depend on the number of requests, so each label is there once.
+/// As the AWS benchmark's table 2. Bytes do not depend on the number of requests, so each label is
+/// there once.
 fn messages(run: &Run) -> Markup {
     let mut seen: Vec<&str> = Vec::new();
     let mut series: Vec<&Series> = Vec::new();

@@ -1,6 +1,7 @@
 //! Figures of what a timer measured.
 
-use timer::results::{Run, Series, What, quantile};
+use measure::quantile;
+use timer::results::{Run, Series, What};
 
 use crate::Figure;
 use crate::axis::{Axis, decimal};
@@ -33,7 +34,8 @@ struct Candidate<'a> {
     series: &'a Series,
 }
 
-/// The series that a figure is about, with their styles: a label's colour is its own in every figure of the run.
+/// The series that a figure is about, with their styles: a label's colour is its own in every
+/// figure of the run.
 fn candidates<'a>(run: &'a Run, of: impl Fn(&Series) -> bool) -> Vec<Candidate<'a>> {
     let labels = labels(run);
     let mut requests: Vec<_> = run.series.iter().map(|series| series.requests).collect();

@@ -1,8 +1,10 @@
-//! How candidates look: the same in every figure of a set, told apart in colour, by colour-blind people, and in grey print.
+//! How candidates look: the same in every figure of a set, told apart in colour, by colour-blind
+//! people, and in grey print.
 
 use plotters::style::RGBColor;
 
-/// Colours that colour-blind people tell apart, too (Okabe and Ito), without the yellow, which is too faint for lines.
+/// Colours that colour-blind people tell apart, too (Okabe and Ito), without the yellow, which is
+/// too faint for lines.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xd5, 0x5e, 0x00),
@@ -16,7 +18,8 @@ const COLOURS: [RGBColor; 7] = [
 /// Lengths of dash and gap.
 const DASHES: [Option<(i32, i32)>; 4] = [None, Some((9, 4)), Some((2, 4)), Some((5, 9))];
 
-/// Corners of markers about their middle: eighths of a turn, and parts of the size; none for a circle.
+/// Corners of markers about their middle: eighths of a turn, and parts of the size; none for a
+/// circle.
 const MARKERS: [&[(f64, f64)]; 5] = [
     &[],
     &[(-2.0, 1.25), (2.0 / 3.0, 1.25), (10.0 / 3.0, 1.25)],

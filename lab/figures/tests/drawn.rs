@@ -80,7 +80,8 @@ fn curves_are_where_their_samples_are() {
     let run = handshakes();
     let figures = recorded([run.clone()]).figures().unwrap();
     let document = Document::parse(&named(&figures, "rates").svg).unwrap();
-    // Solid lines are the curves of the first and the fifth candidate; both have their entry in the legend, too.
+    // Solid lines are the curves of the first and the fifth candidate; both have their entry in the
+    // legend, too.
     let widest = |colour: &str| {
         let lines = document.descendants().filter(|node| {
             node.has_tag_name("polyline") && node.attribute("stroke") == Some(colour)

@@ -9,8 +9,9 @@ use std::process::Command;
 use common::{dot, ended_early, handshakes, http, recorded, series};
 use figures::{Recorded, claims, page};
 use html5gum::{Token, Tokenizer};
+use measure::quantile;
 use serde_json::Value;
-use timer::results::{Run, quantile};
+use timer::results::Run;
 
 /// What an HTML parser makes of a page.
 #[derive(Default)]
@@ -261,7 +262,8 @@ fn incomplete_runs_and_failures_are_marked() {
     assert!(!page.text.contains("NaN") && !page.text.contains("inf "), "{}", page.text);
 }
 
-/// What a browser that cannot resolve any name makes of a page, and where the page had it ask; `None` if there is no browser.
+/// What a browser that cannot resolve any name makes of a page, and where the page had it ask;
+/// `None` if there is no browser.
 fn browsed(file: &Path) -> Option<(String, Vec<String>)> {
     let profile = tempfile::tempdir().unwrap();
     let log = profile.path().join("net.json");

@@ -1,4 +1,5 @@
-//! TLS 1.3 handshakes of stock programs: patched OpenSSL 1.1.1 with the ENGINE, among themselves and with OpenSSL 3 with the provider.
+//! TLS 1.3 handshakes of stock programs: patched OpenSSL 1.1.1 with the ENGINE, among themselves
+//! and with OpenSSL 3 with the provider.
 
 mod common;
 

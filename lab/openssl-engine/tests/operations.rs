@@ -26,7 +26,8 @@ fn compile(stage: &Stage, prefix: &Path, name: &str) -> PathBuf {
     program
 }
 
-/// Compiles a program of this folder and runs it, with what is in `input` of the stage if there is one.
+/// Compiles a program of this folder and runs it, with what is in `input` of the stage if there is
+/// one.
 fn run(
     stage: &Stage,
     prefix: &Path,
@@ -118,7 +119,8 @@ fn known_answers_are_those_of_the_reference_and_of_the_engine() {
     }
 }
 
-/// Branches and addresses; what valgrind's memcheck does not see is said in `docs/SIDE-CHANNELS.md`.
+/// Branches and addresses; what valgrind's memcheck does not see is said in
+/// `docs/SIDE-CHANNELS.md`.
 #[test]
 fn the_reference_does_not_depend_on_secrets() {
     let Some(prefix) = reference() else { return };

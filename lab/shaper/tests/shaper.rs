@@ -1,5 +1,5 @@
-//! The link between a client and a server: what takes how long, and what passes through. Nothing may be faster than the model; that
-//! it is hardly slower may take some attempts on a busy machine.
+//! The link between a client and a server: what takes how long, and what passes through. Nothing
+//! may be faster than the model; that it is hardly slower may take some attempts on a busy machine.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -175,7 +175,8 @@ fn directions_do_not_share() {
         writes.join().unwrap();
     };
     let shaper = Shaper::start(link(4, Some(10_000_000)), server(both)).unwrap();
-    // Sent from both ends at once, as soon as the connection has come about for them: the server's begin later by half a round trip.
+    // Sent from both ends at once, as soon as the connection has come about for them: the server's
+    // begin later by half a round trip.
     let expected = milliseconds(4.0 * 2.0) + at_ten_megabits(300_000);
     takes(expected, milliseconds(20.0), || {
         let start = Instant::now();
@@ -189,12 +190,8 @@ fn directions_do_not_share() {
 
 /// Bytes in which each place is told from most others.
 fn pattern(length: usize) -> Vec<u8> {
-    let mut state = 1_u32;
-    let next = |_| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 24) as u8
-    };
-    (0..length).map(next).collect()
+    let mut numbers = artifacts::Numbers::new(1);
+    (0..length).map(|_| numbers.bits() as u8).collect()
 }
 
 #[test]

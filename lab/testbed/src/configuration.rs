@@ -1,4 +1,5 @@
-//! What OpenSSL in a server is to read, checked beforehand: OpenSSL itself keeps quiet about what is wrong with it.
+//! Configuration files for OpenSSL in servers, checked beforehand: OpenSSL itself does not report
+//! errors in them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,9 @@ use output::Failure;
 
 use crate::{Offer, Set};
 
-/// What all begin with. No tickets: nobody comes back, and without TCP_NODELAY, which unbound does not set, the answer would wait for the
-/// client's delayed acknowledgement of them, 40 ms.
+/// The start of all files. No tickets: no session is resumed, and without TCP_NODELAY, which
+/// unbound does not set, the answer would wait for the client's delayed acknowledgement of them, 40
+/// ms.
 const FULL_HANDSHAKES: &str = "openssl_conf = start
 [start]
 ssl_conf = tls
@@ -21,24 +23,27 @@ system_default = full_handshakes
 NumTickets = 0
 ";
 
-/// What the module is called in the configuration. stunnel has a property query with a provider of its own in it, which does away with
-/// [`preference`]; libcrypto then takes what comes first, by the names of its providers.
+/// The name of the module in the configuration. stunnel has a property query with a provider of its
+/// own in it, which does away with [`preference`]; libcrypto then takes what comes first, by the
+/// names of its providers.
 fn provider(uses_fastkex: bool) -> &'static str {
     if uses_fastkex { "before-default" } else { "fastkex" }
 }
 
-/// Whose X25519 and Ed25519 are taken.
+/// The property query that selects an implementation of X25519 and Ed25519.
 pub(crate) fn preference(uses_fastkex: bool) -> &'static str {
     if uses_fastkex { "?provider=fastkex" } else { "?provider=default" }
 }
 
-/// Keys of the module's section: without them it would keep X25519 and Ed25519 to itself where they are not the faster ones.
+/// Keys of the module's section: without them it would keep X25519 and Ed25519 to itself where they
+/// are not the faster ones.
 pub(crate) fn keys(uses_fastkex: bool) -> &'static [(&'static str, &'static str)] {
     if uses_fastkex { &[("x25519", "on"), ("ed25519", "on")] } else { &[] }
 }
 
 impl Set {
-    /// Whether the set's OpenSSL with the modules has all groups of a list, which may be of use before servers are started.
+    /// Whether the set's OpenSSL with the modules has all groups of a list, which may be of use
+    /// before servers are started.
     ///
     /// # Errors
     /// The modules cannot be loaded.
@@ -47,8 +52,9 @@ impl Set {
         Ok(accepts(&context, groups))
     }
 
-    /// Writes the configuration of a server whose ports accept these offers, all of them with fastkex or none, and gives its path. With
-    /// `sets_groups`, those of the first are for whatever speaks TLS.
+    /// Writes the configuration of a server whose ports accept these offers, all of them with
+    /// fastkex or none, and gives its path. With `sets_groups`, those of the first are for whatever
+    /// speaks TLS.
     pub(crate) fn configure(
         &self,
         name: &str,
@@ -95,7 +101,8 @@ impl Set {
         compose(Some(Base { config: &config, path: &path }), addition).map_err(Failure::new)
     }
 
-    /// What a server gets that reads the configuration for such an offer, if it has the set's OpenSSL.
+    /// The library context of a server with the configuration for such an offer and the set's
+    /// OpenSSL.
     fn context(&self, offer: &Offer) -> Result<LibraryContext, Failure> {
         let text = self.text(offer, None)?;
         let context = LibraryContext::new(&self.libraries).map_err(Failure::new)?;
@@ -120,7 +127,7 @@ impl Set {
     }
 }
 
-/// What further modules are called, each by its place.
+/// Names of further modules, by their place.
 fn further_name(index: usize) -> String {
     format!("module{index}")
 }

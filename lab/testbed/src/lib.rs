@@ -1,8 +1,10 @@
-//! Stock programs in a folder of their own, and stock servers on loopback: set up as they are installed, asked for their processor time,
-//! and torn down.
+//! Stock programs in a folder of their own, and stock servers on loopback: set up as they are
+//! installed, asked for their processor time, and torn down.
 //!
-//! A [`Stage`] is the folder with its processes. A [`Set`] holds what they share: a folder, certificates, the module, a processor to run on. Each function starts one kind of server
-//! with an own port for each [`Offer`], and says where it is [`Listening`] once it answers there. All of it goes with the set.
+//! A [`Stage`] is the folder with its processes. A [`Set`] holds what they share: a folder,
+//! certificates, the module, a processor to run on. Each function starts one kind of server with an
+//! own port for each [`Offer`], and says where it is [`Listening`] once it answers there. All of it
+//! goes with the set.
 //!
 //! ```no_run
 //! use openssl_runtime::{KeyType, Libraries};
@@ -10,12 +12,15 @@
 //!
 //! # fn main() -> Result<(), output::Failure> {
 //! let libraries = Libraries::system().map_err(output::Failure::new)?;
-//! let set = Set::new(&libraries, "fastkex.so".as_ref(), "fastkex".as_ref())?.on(testbed::processor::last());
-//! let offers = [Offer::new("X25519"), Offer::new("X25519").with_fastkex(), Offer::new("sntrup761")];
+//! let set = Set::new(&libraries, "fastkex.so".as_ref(), "fastkex".as_ref())?;
+//! let set = set.on(testbed::processor::last());
+//! let stock = Offer::new("X25519");
+//! let offers = [stock.clone(), stock.with_fastkex(), Offer::new("sntrup761")];
 //! match testbed::nginx(&set, KeyType::Rsa2048, &offers)? {
 //!     Started::Listening(servers) => {
 //!         let before = servers[0].seconds();
-//!         // Connect to 127.0.0.1:{servers[0].port} and trust set.certificate(KeyType::Rsa2048)?.certificate.
+//!         // Connect to 127.0.0.1:{servers[0].port} and trust the certificate,
+//!         // set.certificate(KeyType::Rsa2048)?.certificate.
 //!         # let _ = before;
 //!     }
 //!     Started::Absent(why) => eprintln!("left out: {why}"),
@@ -60,7 +65,7 @@ pub const DNS_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// Its AAAA record: an address of RFC 3849.
 pub const DNS_ADDRESS_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
-/// What one port accepts.
+/// The groups that one port accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// Groups, as in OpenSSL's lists.
@@ -74,26 +79,27 @@ pub struct Offer {
 pub struct Program {
     /// With its version: `nginx 1.22.1`.
     pub name: String,
-    /// The processes that were started; their children, such as workers, are looked up when they are asked for.
+    /// The processes that were started; their children, such as workers, are looked up when they
+    /// are asked for.
     pub processes: Vec<u32>,
 }
 
 /// A port that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listening {
-    /// What is accepted there.
+    /// The groups that are accepted there.
     pub offer: Offer,
     /// On 127.0.0.1.
     pub port: u16,
-    /// What speaks TLS. Several ports may share its processes.
+    /// The TLS server. Several ports may share its processes.
     pub tls: Program,
     /// The version of its OpenSSL: `3.0.22`.
     pub openssl: String,
-    /// What stands before it and behind it, from the client on.
+    /// Programs in front of it and behind it, from the client on.
     pub others: Vec<Program>,
 }
 
-/// What came of starting a server.
+/// The result of starting a server.
 #[derive(Clone, Debug)]
 pub enum Started {
     /// A port for each offer, in their order.
@@ -115,7 +121,8 @@ impl Offer {
 }
 
 impl Program {
-    /// Seconds of processor time of all its processes so far; `None` if one that was started has ended.
+    /// Seconds of processor time of all its processes so far; `None` if one that was started has
+    /// ended.
     pub fn seconds(&self) -> Option<f64> {
         let mut seconds = 0.0;
         for &process in &self.processes {
@@ -136,7 +143,8 @@ impl Program {
 }
 
 impl Listening {
-    /// Seconds of processor time of what speaks TLS so far, as [`Program::seconds`]; for all ports that share its processes.
+    /// Seconds of processor time of what speaks TLS so far, as [`Program::seconds`]; for all ports
+    /// that share its processes.
     pub fn seconds(&self) -> Option<f64> {
         self.tls.seconds()
     }

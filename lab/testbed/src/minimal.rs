@@ -1,4 +1,5 @@
-//! A server of our own that shakes hands and does no more: the least that a handshake can cost a server.
+//! A server of our own that shakes hands and does no more: the least that a handshake can cost a
+//! server.
 
 use std::fs;
 use std::io::Read;
@@ -43,7 +44,7 @@ enum Listener {
     Plain,
 }
 
-/// What is said, in a line, when the ports are open.
+/// The line that is printed when the ports are open.
 #[derive(Deserialize, Serialize)]
 struct Ready {
     openssl: String,
@@ -51,8 +52,9 @@ struct Ready {
     ports: Vec<Option<u16>>,
 }
 
-/// Starts the minimal server: one process, and a thread for each offer, which serves one connection after the other. `openssl` is a folder
-/// with libcrypto and libssl; `None` stands for the system's.
+/// Starts the minimal server: one process, and a thread for each offer, which serves one connection
+/// after the other. `openssl` is a folder with libcrypto and libssl; `None` stands for the
+/// system's.
 ///
 /// # Errors
 /// A group is unknown to that OpenSSL, or the server does not start.
@@ -139,7 +141,8 @@ fn run(
     Ok((Program { name: NAME.into(), processes: vec![server.id()] }, ready))
 }
 
-/// The minimal server itself, as a file of [`start`]'s describes it; does not return unless something is wrong.
+/// The minimal server itself, as a file of [`start`]'s describes it; does not return unless
+/// something is wrong.
 ///
 /// # Errors
 /// The file is none of these, OpenSSL or a module cannot be loaded, or a group is unknown.
@@ -208,7 +211,8 @@ impl Plan {
     }
 }
 
-/// Shakes hands, waits for the client's end, and ends. If anything is wrong the client sees it, too.
+/// Shakes hands, waits for the client's end, and ends. If anything is wrong the client sees it,
+/// too.
 fn answer(settings: Option<&SslContext>, stream: TcpStream) {
     let _ = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(TIMEOUT)));
     let Some(settings) = settings else {

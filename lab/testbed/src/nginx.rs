@@ -12,8 +12,9 @@ use crate::set::{PAGES, certificate_names};
 use crate::version::{self, Version};
 use crate::{Listening, Offer, Program, Set, Started, answers};
 
-/// Starts nginx with one worker, TLS 1.3, full handshakes only, and the set's pages. It is one process for offers with fastkex, and one
-/// for the others, as whose X25519 serves holds for a process.
+/// Starts nginx with one worker, TLS 1.3, full handshakes only, and the set's pages. It is one
+/// process for offers with fastkex, and one for the others, as whose X25519 serves holds for a
+/// process.
 ///
 /// # Errors
 /// A group is unknown, or nginx does not start.
@@ -92,8 +93,9 @@ fn tls_server(kind: KeyType, offer: &Offer, port: u16) -> String {
     text
 }
 
-/// One worker; no tickets (OpenSSL's configuration sees to those without state), no sessions, nothing written, no connection closed for its number of requests. The worker is root where we are,
-/// as nobody else may look into the folder; where we are not, nginx ignores that.
+/// One worker; no tickets (OpenSSL's configuration sees to those without state), no sessions,
+/// nothing written, no connection closed for its number of requests. The worker is root where we
+/// are, as nobody else may look into the folder; where we are not, nginx ignores that.
 fn configuration(name: &str, servers: &str) -> String {
     format!(
         "daemon off;

@@ -1,4 +1,4 @@
-//! What `/proc` tells of processes.
+//! Processes in `/proc`.
 
 use std::fs;
 

@@ -13,7 +13,8 @@ pub fn allowed() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect()
 }
 
-/// The last processor that this thread may use: interrupts and whatever else there is tend to be on the first.
+/// The last processor that this thread may use: interrupts and whatever else there is tend to be on
+/// the first.
 pub fn last() -> Option<usize> {
     allowed().pop()
 }
@@ -39,7 +40,8 @@ pub fn own_seconds() -> f64 {
     seconds_on(ClockId::CLOCK_PROCESS_CPUTIME_ID).unwrap_or_default()
 }
 
-/// Seconds that all threads of a process have run, those that have ended included; `None` once it has ended.
+/// Seconds that all threads of a process have run, those that have ended included; `None` once it
+/// has ended.
 pub fn seconds_of(process: u32) -> Option<f64> {
     let process = Pid::from_raw(process.try_into().ok()?);
     seconds_on(clock_getcpuclockid(process).ok()?)

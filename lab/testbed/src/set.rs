@@ -1,4 +1,4 @@
-//! What servers share.
+//! Files, module and processor that servers share.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use output::Failure;
 
 use crate::SERVER_NAME;
 
-/// Where nginx has its pages, in the stage's folder.
+/// nginx's folder of pages, in the stage's folder.
 pub(crate) const PAGES: &str = "pages";
 
 /// A folder with certificates and pages, the module, and the servers that run.
@@ -40,8 +40,9 @@ pub struct CertificateFiles {
 }
 
 impl Set {
-    /// A folder and nothing in it. `libraries` are those that stock servers, which are linked to the system's, find instead of them; they
-    /// must be of the same major version. `module` is `fastkex.so`; `tool` is a program that calls [`crate::minimal::serve`] when its arguments
+    /// A folder and nothing in it. `libraries` are those that stock servers, which are linked to
+    /// the system's, find instead of them; they must be of the same major version. `module` is
+    /// `fastkex.so`; `tool` is a program that calls [`crate::minimal::serve`] when its arguments
     /// are [`crate::minimal::ROLE`] and a file.
     ///
     /// # Errors
@@ -63,7 +64,8 @@ impl Set {
         })
     }
 
-    /// Servers that are started from now on stay on this processor; `None` leaves them to the system.
+    /// Servers that are started from now on stay on this processor; `None` leaves them to the
+    /// system.
     pub fn on(self, processor: Option<usize>) -> Self {
         Self { processor, ..self }
     }

@@ -1,5 +1,5 @@
-//! A folder and processes for stock programs in tests and commands. All of them are removed with the stage, also on signals. (SIGKILL
-//! to the process that has the stage is the exception.)
+//! A folder and processes for stock programs in tests and commands. All of them are removed with
+//! the stage, also on signals. (SIGKILL to the process that has the stage is the exception.)
 
 use std::fs::{self, File};
 use std::io;
@@ -45,13 +45,13 @@ pub struct Server {
     log: PathBuf,
 }
 
-/// What a process that ran to its end left.
+/// The result of a process that ran to its end.
 pub struct Finished {
     /// How it ended.
     pub status: ExitStatus,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub output: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub errors: String,
 }
 
@@ -61,7 +61,8 @@ static STAGES: Mutex<Vec<Weak<Mutex<State>>>> = Mutex::new(Vec::new());
 /// Set by the first SIGINT, where somebody wants to know of it before all is over.
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// A flag for the first SIGINT, which then ends nothing: who asked for it tells what it has, and ends. A second one is as without this.
+/// A flag for the first SIGINT, which then ends nothing: who asked for it tells what it has, and
+/// ends. A second one is as without this.
 ///
 /// # Errors
 /// The system takes no handler.
@@ -99,7 +100,8 @@ fn heed_signals() -> Result<(), Failure> {
 }
 
 impl Stage {
-    /// Makes the folder, and sees to it that SIGINT, SIGTERM and SIGHUP clear the stage before they end this process.
+    /// Makes the folder, and sees to it that SIGINT, SIGTERM and SIGHUP clear the stage before they
+    /// end this process.
     ///
     /// # Errors
     /// There is no place for a folder.
@@ -163,7 +165,8 @@ impl Stage {
     /// Starts a server and waits until it is ready, which `ready` tells by its log.
     ///
     /// # Errors
-    /// It cannot be started, ends, or does not become ready in 20 seconds; with the last line of its log.
+    /// It cannot be started, ends, or does not become ready in 20 seconds; with the last line of
+    /// its log.
     pub fn start(
         &self,
         name: &str,
@@ -230,7 +233,8 @@ impl Stage {
     fn spawn(&self, command: &mut Command) -> Result<u32, Failure> {
         let mut state = lock(&self.state);
         let name = command.get_program().display().to_string();
-        // A group of its own: some servers signal their whole group, and what they leave is found by it.
+        // A group of its own: some servers signal their whole group, and what they leave is found
+        // by it.
         let child = command
             .current_dir(&self.folder)
             .process_group(0)
@@ -303,7 +307,7 @@ impl Server {
         self.process
     }
 
-    /// What it has printed so far.
+    /// Its output so far.
     ///
     /// # Errors
     /// Its log cannot be read.
@@ -338,7 +342,8 @@ impl State {
 /// How a child ended, if it has. What is left of its group then ends too.
 fn status_of(child: &mut Child) -> io::Result<Option<ExitStatus>> {
     let process = Pid::from_child(child);
-    // Looked at before it is waited for: from then on, another process may have its id, and another group.
+    // Looked at before it is waited for: from then on, another process may have its id, and another
+    // group.
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     if let Ok(Some(_)) = waitid(WaitId::Pid(process), options) {
         let _ = kill_process_group(process, Signal::KILL);
@@ -350,8 +355,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An empty file for what a program prints. Some open their standard error anew and write through both, which must not write over
-/// each other.
+/// An empty file for what a program prints. Some open their standard error anew and write through
+/// both, which must not write over each other.
 fn new_log(path: &Path) -> io::Result<File> {
     File::create(path)?;
     File::options().append(true).open(path)

@@ -13,8 +13,9 @@ use crate::set::certificate_names;
 use crate::version::{self, Version};
 use crate::{Listening, Offer, Program, Set, Started, answers, minimal, nginx};
 
-/// Starts stunnel with TLS 1.3 and full handshakes only, in front of nginx without TLS, or, where that is not installed, of the minimal
-/// server. It is one process for offers with fastkex, and one for the others, as for [`crate::nginx`].
+/// Starts stunnel with TLS 1.3 and full handshakes only, in front of nginx without TLS, or, where
+/// that is not installed, of the minimal server. It is one process for offers with fastkex, and one
+/// for the others, as for [`crate::nginx`].
 ///
 /// # Errors
 /// A group is unknown, or stunnel does not start, or what is behind it.
@@ -41,18 +42,20 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
     Ok(Started::Listening(listening))
 }
 
-/// A stunnel that was built for an OpenSSL of its own, which may be 1.1.1: nobody looks after what that reads.
+/// A stunnel that was built for an OpenSSL of its own, which may be 1.1.1: nobody looks after what
+/// that reads.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnStunnel<'a> {
     /// The program.
     pub program: &'a Path,
     /// The folder of its OpenSSL's libraries.
     pub libraries: &'a Path,
-    /// What its OpenSSL reads: ENGINEs, modules.
+    /// The configuration of its OpenSSL: ENGINEs, modules.
     pub configuration: &'a Path,
 }
 
-/// As [`start`], with such a program, one process for all offers; that they are with fastkex is of no account.
+/// As [`start`], with such a program, one process for all offers; that they are with fastkex is of
+/// no account.
 ///
 /// # Errors
 /// It cannot be run, does not know a group, or does not start.

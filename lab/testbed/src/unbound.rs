@@ -14,8 +14,8 @@ use crate::{
     DNS_ADDRESS, DNS_ADDRESS_6, DNS_NAME, Listening, Offer, Program, Set, Started, answers, version,
 };
 
-/// Starts unbound, which answers for [`DNS_NAME`] and asks nobody. It is one process for each offer, as it takes groups from OpenSSL's
-/// configuration only.
+/// Starts unbound, which answers for [`DNS_NAME`] and asks nobody. It is one process for each
+/// offer, as it takes groups from OpenSSL's configuration only.
 ///
 /// # Errors
 /// A group is unknown, or unbound does not start.
@@ -47,8 +47,8 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
     Ok(Started::Listening(listening))
 }
 
-/// What is to be run. Where AppArmor is on, the profile that comes with unbound keeps `/usr/sbin/unbound`, and that alone, out of our folder:
-/// there it is a copy.
+/// The program to run. Where AppArmor is on, the profile that comes with unbound keeps
+/// `/usr/sbin/unbound`, and that alone, out of our folder: there it is a copy.
 ///
 /// # Errors
 /// It cannot be copied.
@@ -66,8 +66,8 @@ pub fn program(set: &Set) -> Result<PathBuf, Failure> {
     Ok(copy)
 }
 
-/// As the user we are, where we are; all names but one are refused, so nothing is looked up elsewhere. There is room for many connections at
-/// once, of which a memory of 64 KiB is for each.
+/// As the user we are, where we are; all names but one are refused, so nothing is looked up
+/// elsewhere. There is room for many connections at once, of which a memory of 64 KiB is for each.
 fn configuration(name: &str, kind: KeyType, port: u16) -> String {
     let (certificate, key) = certificate_names(kind);
     format!(

@@ -1,4 +1,4 @@
-//! What programs tell of themselves.
+//! Versions of programs.
 
 use std::process::Command;
 
@@ -12,7 +12,8 @@ pub(crate) struct Version {
     pub(crate) openssl: String,
 }
 
-/// Asks a program of this Debian package: `mark` comes before its version. Fails with what is to be told if it is not installed.
+/// Asks a program of this Debian package: `mark` comes before its version. Fails with what is to be
+/// told if it is not installed.
 pub(crate) fn ask(
     set: &Set,
     program: &str,
@@ -25,7 +26,7 @@ pub(crate) fn ask(
     })
 }
 
-/// What this command says; `None` if it cannot be run.
+/// The output of this command; `None` if it cannot be run.
 pub(crate) fn said_by(command: &mut Command, program: &str, mark: &str) -> Option<Version> {
     let said = command.output().ok()?;
     // Some tell it as an error.
@@ -35,7 +36,8 @@ pub(crate) fn said_by(command: &mut Command, program: &str, mark: &str) -> Optio
     Some(Version { name, openssl: openssl_in(&text) })
 }
 
-/// The last version of OpenSSL that a text names: before it comes the one that the program was built with.
+/// The last version of OpenSSL that a text names: before it comes the one that the program was
+/// built with.
 fn openssl_in(text: &str) -> String {
     let version = |rest: &str| {
         let word: String = rest

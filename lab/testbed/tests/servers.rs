@@ -62,7 +62,8 @@ impl Scene {
         TlsStream::new(&settings, stream, Some(testbed::SERVER_NAME)).unwrap()
     }
 
-    /// Shakes hands and closes cleanly, with every one of them, and looks whether that is seen in their time.
+    /// Shakes hands and closes cleanly, with every one of them, and looks whether that is seen in
+    /// their time.
     fn handshake(&self, kind: KeyType, servers: &[Listening]) {
         assert_eq!(servers.len(), offers().len());
         for (server, offer) in servers.iter().zip(offers()) {
@@ -214,7 +215,8 @@ fn the_minimal_server_shakes_hands() {
     scene.end(&servers);
 }
 
-/// A query with one question, with its length before it as over TCP (RFC 1035, sections 4.1 and 4.2.2).
+/// A query with one question, with its length before it as over TCP (RFC 1035, sections 4.1 and
+/// 4.2.2).
 fn query(kind: u8) -> Vec<u8> {
     let mut message = vec![0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     for label in testbed::DNS_NAME.split('.') {

@@ -16,7 +16,8 @@ pub enum Curve {
 /// Their names.
 const NAMES: [&str; 2] = [Curve::X25519.name(), Curve::Ed25519.name()];
 
-/// Bytes of the message that is signed: what a server signs in TLS 1.3 (RFC 9846, section 4.5.2) with SHA-256.
+/// Bytes of the message that is signed: what a server signs in TLS 1.3 (RFC 9846, section 4.5.2)
+/// with SHA-256.
 pub const MESSAGE_BYTES: usize = 64 + 33 + 1 + 32;
 
 /// Keys or exchanges that fill a vector.

@@ -1,4 +1,5 @@
-//! ^C ends what is being measured, not this program, which tells what it has; a second ^C ends it, too.
+//! ^C ends what is being measured, not this program, which tells what it has; a second ^C ends it,
+//! too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +41,8 @@ impl Interrupt {
         &self.0
     }
 
-    /// Ends this process as the signal would have without a handler, if there was one. Called when all output is written.
+    /// Ends this process as the signal would have without a handler, if there was one. Called when
+    /// all output is written.
     ///
     /// # Errors
     /// The system does not end the process.

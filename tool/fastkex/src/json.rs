@@ -1,4 +1,4 @@
-//! What `--json` writes.
+//! The output of `--json`.
 
 use output::Failure;
 use serde::Serialize;

@@ -26,7 +26,7 @@ pub(crate) struct Kat {
     files: Vec<PathBuf>,
 }
 
-/// What came of one file on one backend.
+/// The result of one file on one backend.
 #[derive(Serialize)]
 struct Replayed {
     file: String,

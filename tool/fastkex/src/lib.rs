@@ -1,4 +1,5 @@
-//! The command `fastkex`, for operators, and those parts of it that `fastkex-lab` uses, too: arguments, measuring, and timing connections.
+//! The command `fastkex`, for operators, and those parts of it that `fastkex-lab` uses, too:
+//! arguments, measuring, and timing connections.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]

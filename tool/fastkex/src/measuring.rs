@@ -1,4 +1,5 @@
-//! Shared by all commands that measure operations: arguments, the random source, the footer of tables, and warnings.
+//! Shared by all commands that measure operations: arguments, the random source, the footer of
+//! tables, and warnings.
 
 use output::Failure;
 use std::time::Duration;
@@ -43,7 +44,8 @@ pub fn backends(asked_for: &[Backend]) -> Vec<Backend> {
     Backend::available().filter(wanted).collect()
 }
 
-/// A bar on standard error for `steps` of some time each, if that is a terminal and the whole takes long.
+/// A bar on standard error for `steps` of some time each, if that is a terminal and the whole takes
+/// long.
 pub fn progress_bar(steps: usize, each: Duration) -> ProgressBar {
     const LONG: Duration = Duration::from_secs(2);
     if each.saturating_mul(steps as u32) < LONG {

@@ -1,4 +1,4 @@
-//! Where `fastkex.so` is.
+//! Finds `fastkex.so`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,8 @@ const NAMES: [&str; 2] = ["fastkex.so", "libfastkex_provider.so"];
 /// The environment variable that names the module, for scripts: as `--module`, which comes first.
 const VARIABLE: &str = "FASTKEX_MODULE";
 
-/// The module's absolute path: the one asked for, or beside this program, or where an installation puts it.
+/// The module's absolute path: the one asked for, or beside this program, or where an installation
+/// puts it.
 ///
 /// # Errors
 /// It is in none of these places.

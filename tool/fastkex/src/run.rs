@@ -19,7 +19,8 @@ use output::{Failure, Outcome};
 
 /// The provider's name in configurations.
 pub(crate) const PROVIDER: &str = "fastkex";
-/// The property query with which algorithms that the default provider has, too, are taken from ours.
+/// The property query with which algorithms that the default provider has, too, are taken from
+/// ours.
 pub(crate) const PROPERTIES: &str = "?provider=fastkex";
 
 /// Run a program with the provider active, changing nothing on the system
@@ -31,7 +32,8 @@ pub(crate) const PROPERTIES: &str = "?provider=fastkex";
 /// one's place: its exit status and signals are its own.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
-    /// Groups to offer and accept, most wanted first, as in OpenSSL's Groups [default: X25519SNTRUP761, then OpenSSL's]
+    /// Groups to offer and accept, most wanted first, as in OpenSSL's Groups [default:
+    /// X25519SNTRUP761, then OpenSSL's]
     #[arg(long, value_name = "LIST")]
     groups: Option<String>,
     /// The module, if it is not beside this program
@@ -67,7 +69,7 @@ impl Run {
     }
 }
 
-/// What programs of this release get as their groups unless told otherwise.
+/// The default groups of programs with this release.
 pub(crate) fn default_groups(release: Release) -> &'static str {
     if release >= Release::new(3, 5) {
         "*X25519SNTRUP761 / DEFAULT"
@@ -126,7 +128,8 @@ fn configuration(
     compose(base, &addition).map_err(|error| Failure::new(error.to_string()))
 }
 
-/// Does with the configuration what the program will do, as OpenSSL keeps quiet about what is wrong with it.
+/// Does with the configuration what the program will do, as OpenSSL keeps quiet about what is wrong
+/// with it.
 fn check(
     libraries: &Libraries,
     module: &Path,

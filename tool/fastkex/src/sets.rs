@@ -35,7 +35,7 @@ pub fn for_set<F: ForSet>(name: &str, what: F) -> Option<F::Output> {
     })
 }
 
-/// What stands for all of them on the command line.
+/// The word for all of them on the command line.
 pub const ALL: &str = "all";
 
 /// Takes a name, or `all`.

@@ -21,8 +21,9 @@ use output::{Failure, Outcome};
 
 /// Measure every operation on this machine
 ///
-/// Keys (keygen) and preparations for encapsulating (prepare) are made in batches, and the time is that of one of them. The default
-/// takes some seconds; `--algorithm all` measures the other parameter sets and the curves, too, and takes seven times as long.
+/// Keys (keygen) and preparations for encapsulating (prepare) are made in batches, and the time is
+/// that of one of them. The default takes some seconds; `--algorithm all` measures the other
+/// parameter sets and the curves, too, and takes seven times as long.
 #[derive(Args, Debug)]
 pub(crate) struct Speed {
     /// Print one JSON array instead of a table
@@ -31,7 +32,8 @@ pub(crate) struct Speed {
     /// Parameter sets, x25519 and ed25519, apart by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = crate::curves::parser(), default_value = "sntrup761")]
     algorithm: Vec<String>,
-    /// Instruction sets, apart by commas: portable, avx2, avx512 [default: all that this machine has]
+    /// Instruction sets, apart by commas: portable, avx2, avx512 [default: all that this machine
+    /// has]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
     backend: Vec<Backend>,
     /// Sizes of batches, apart by commas
@@ -40,11 +42,13 @@ pub(crate) struct Speed {
     /// Seconds for each line of the table
     #[arg(long, value_name = "SECONDS", value_parser = measuring::seconds, default_value = "0.25")]
     seconds: Duration,
-    /// Let the vector units rest for 2 ms before each operation: some processors put them to sleep, and are slow until they wake
+    /// Let the vector units rest for 2 ms before each operation: some processors put them to sleep,
+    /// and are slow until they wake
     #[arg(long)]
     cold: bool,
-    /// Measure instead how long it takes to get a key from a pool, on the fastest of the instruction sets: without a pool, with batches of
-    /// 32 and growing ones made by whoever finds it empty, and in the background
+    /// Measure instead how long it takes to get a key from a pool, on the fastest of the
+    /// instruction sets: without a pool, with batches of 32 and growing ones made by whoever finds
+    /// it empty, and in the background
     #[arg(long, conflicts_with_all = ["batch", "cold"])]
     pool: bool,
 }
@@ -120,7 +124,7 @@ impl Speed {
     }
 }
 
-/// What measurements of one algorithm have in common.
+/// The parameters that measurements of one algorithm share.
 struct Measuring<'a> {
     algorithm: &'static str,
     options: Options,

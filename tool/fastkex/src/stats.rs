@@ -23,8 +23,9 @@ use output::{Failure, Outcome};
 
 /// Show what the module counts in running processes
 ///
-/// Processes count for others to see where the module's section of OpenSSL's configuration says `statistics = on`, and may be read
-/// by their own user and by root. The exit status is 1 if there is none.
+/// Processes count for others to see where the module's section of OpenSSL's configuration says
+/// `statistics = on`, and may be read by their own user and by root. The exit status is 1 if there
+/// is none.
 #[derive(Args, Debug)]
 pub(crate) struct Stats {
     /// The process [default: all that may be read]
@@ -40,13 +41,13 @@ pub(crate) struct Stats {
     json: bool,
 }
 
-/// What the module calls the pool of X25519 by itself; the others have the names of their groups.
+/// The module's name for the pool of X25519 by itself; the others have the names of their groups.
 const X25519: &str = "X25519";
 
 /// Between two tables.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// What one process shows of itself.
+/// The counts of one process.
 struct Shown {
     pid: u32,
     program: String,
@@ -188,7 +189,7 @@ impl Shared {
     }
 }
 
-/// What the kernel says of a process.
+/// The kernel's data on a process.
 struct Identity {
     /// Its number as it sees it itself, in a container perhaps.
     number: u32,
@@ -319,7 +320,7 @@ fn table(shown: &[Shown]) -> Table {
     table
 }
 
-/// What an administrator should know.
+/// Warnings for an administrator.
 fn trouble(counts: &Counts) -> String {
     let happened = |&counter: &Counter| counts.get(counter) > 0;
     let named: Vec<_> = [

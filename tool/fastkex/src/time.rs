@@ -21,8 +21,9 @@ use output::{Failure, Outcome};
 
 /// Time connections to any server: TLS handshakes, DNS over TLS, HTTP
 ///
-/// Full TLS 1.3 handshakes: no session is resumed. Several groups take turns, sample by sample, so that what changes with time befalls all
-/// alike. Connections that fail are counted, and nothing else of them.
+/// Full TLS 1.3 handshakes: no session is resumed. Several groups take turns, sample by sample, so
+/// that what changes with time befalls all alike. Connections that fail are counted, and nothing
+/// else of them.
 #[derive(Args, Debug)]
 pub struct Time {
     #[command(subcommand)]
@@ -52,8 +53,8 @@ struct Tls {
 
 /// Time a handshake, one DNS query, and the end (as dot_timer of ENG25519)
 ///
-/// A connection's time is that from before TCP to the end of the connection. The answer must be one to the query, without an error, and
-/// hold a record.
+/// A connection's time is that from before TCP to the end of the connection. The answer must be one
+/// to the query, without an error, and hold a record.
 #[derive(Args, Debug)]
 struct Dot {
     /// The server
@@ -65,7 +66,8 @@ struct Dot {
     /// The type of record that is asked for
     #[arg(long = "type", value_name = "TYPE", default_value = "A")]
     record_type: String,
-    /// Look for the most queries a minute that the server can take: ever more clients, each of which begins anew as soon as it is served
+    /// Look for the most queries a minute that the server can take: ever more clients, each of
+    /// which begins anew as soon as it is served
     #[arg(long, conflicts_with_all = ["samples", "connections", "warm_up", "concurrency"])]
     peak: bool,
     /// Seconds for each number of clients of --peak
@@ -80,12 +82,13 @@ struct Dot {
     sizes: Sizes,
 }
 
-/// Time HTTP requests, one after the other on a connection (as the AWS benchmark of hybrid key exchange)
+/// Time HTTP requests, one after the other on a connection (as the AWS benchmark of hybrid key
+/// exchange)
 ///
 /// A connection's time is that from before TCP to the last byte of the last response.
 #[derive(Args, Debug)]
 struct Http {
-    /// What is asked for: https://HOST/PATH or https://HOST:PORT/PATH
+    /// The page: https://HOST/PATH or https://HOST:PORT/PATH
     url: String,
     /// Requests on a connection; several numbers, apart by commas, take turns
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = requests, default_value = "1,2,10,25")]
@@ -99,8 +102,9 @@ struct Http {
 /// Arguments that describe the client.
 #[derive(Args, Debug)]
 pub struct ClientArguments {
-    /// Groups, apart by commas, each of them timed by itself; 'A:B' offers both and sends a key share of A; 'X25519@fastkex' takes fastkex's
-    /// X25519 and Ed25519 [default: those of X25519SNTRUP761, sntrup761, X25519MLKEM768, X25519, P-256 that the server takes]
+    /// Groups, apart by commas, each of them timed by itself; 'A:B' offers both and sends a key
+    /// share of A; 'X25519@fastkex' takes fastkex's X25519 and Ed25519 [default: those of
+    /// X25519SNTRUP761, sntrup761, X25519MLKEM768, X25519, P-256 that the server takes]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     groups: Vec<String>,
     /// Signature algorithms that are accepted, as in OpenSSL's SignatureAlgorithms
@@ -117,7 +121,8 @@ pub struct ClientArguments {
     server_name: Option<String>,
     /// The OpenSSL to use: the folder of its libraries, or its libssl [default: the system's]
     ///
-    /// OpenSSL 1.1.1 takes ENGINEs instead of the module: those of the configuration file that OPENSSL_CONF names.
+    /// OpenSSL 1.1.1 takes ENGINEs instead of the module: those of the configuration file that
+    /// OPENSSL_CONF names.
     #[arg(long, value_name = "PATH")]
     pub libssl: Option<PathBuf>,
     /// The module, if it is not beside this program
@@ -140,7 +145,8 @@ pub struct Sizes {
     /// Connections in a sample; OpenSSLNTRU has 100 samples of 8192
     #[arg(long, value_name = "NUMBER", value_parser = number, default_value_t = 512)]
     connections: usize,
-    /// Connections before each sample that are not counted: pools of keys, which rest while others take their turn, are then at work
+    /// Connections before each sample that are not counted: pools of keys, which rest while others
+    /// take their turn, are then at work
     #[arg(long, value_name = "NUMBER", value_parser = number_or_none, default_value_t = 64)]
     warm_up: usize,
     /// Connections at a time
@@ -196,7 +202,8 @@ impl Time {
         self.run_via(&mut Ok)
     }
 
-    /// Times connections to the endpoint that `via` returns for the one that was named, such as the same server behind a proxy.
+    /// Times connections to the endpoint that `via` returns for the one that was named, such as the
+    /// same server behind a proxy.
     ///
     /// # Errors
     /// There is no such server, or the run could not be finished.
@@ -256,7 +263,8 @@ impl Http {
 const USUAL: [&str; 5] = ["X25519SNTRUP761", "sntrup761", "X25519MLKEM768", "X25519", "P-256"];
 
 impl ClientArguments {
-    /// OpenSSL with our module. Without the module there are still OpenSSL's groups, so that is no error unless somebody named it.
+    /// OpenSSL with our module. Without the module there are still OpenSSL's groups, so that is no
+    /// error unless somebody named it.
     ///
     /// # Errors
     /// OpenSSL or a module that was named cannot be loaded.

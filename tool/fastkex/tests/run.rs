@@ -184,7 +184,7 @@ fn without_openssl_it_says_so() {
     }
 }
 
-/// Where the program's configuration is, with some variables in the environment.
+/// The path of the program's configuration, with some variables in the environment.
 fn place(tool: &Tool, user: Option<u32>, variables: &[(&str, &Path)]) -> PathBuf {
     let mut command = tool.command(&["run", "--", "sh", "-c", "echo $OPENSSL_CONF"]);
     command.env_remove("XDG_RUNTIME_DIR").env_remove("HOME").env_remove("TMPDIR");

@@ -15,7 +15,8 @@ use testbed::{Server, Stage};
 
 const GROUP: &str = "sntrup761";
 
-/// A server and a client of the distribution's `openssl`, connected, that let others see their counts.
+/// A server and a client of the distribution's `openssl`, connected, that let others see their
+/// counts.
 struct Scene {
     tool: Tool,
     server: Server,
@@ -186,7 +187,7 @@ impl Drop for Forged {
     }
 }
 
-/// What is printed of a process as a table and for programs; each line of Prometheus' is checked.
+/// Counts of a process as a table and for programs; each line of Prometheus' is checked.
 fn printed(tool: &Tool, process: &Forged) -> (Output, String, Vec<String>, Value) {
     let id = process.0.id().to_string();
     let table = tool.output(&["stats", &id]);

@@ -12,10 +12,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{Tool, assert_refused, stderr, stdout};
+use measure::quantile;
 use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, TlsStream};
-use timer::results::{Run, What, quantile};
+use timer::results::{Run, What};
 
-/// What a server does with a connection, which is the how many-eth.
+/// A server's behaviour on its n-th connection.
 type Manners = Box<dyn Fn(&SslContext, TcpStream, usize) + Send + Sync>;
 
 /// A server in this process, for as long as the test takes.
@@ -77,7 +78,7 @@ impl Setting {
         self.tool.output(&[&first[..], arguments].concat())
     }
 
-    /// What a run that went well wrote.
+    /// The file of a successful run.
     fn results(&self, what: &str, server: &Server, arguments: &[&str]) -> (Run, String) {
         let file = self.tool.path("run.json").display().to_string();
         let output = self.time(what, server, &[arguments, &["--json", &file]].concat());

@@ -1,10 +1,11 @@
 //! How long an operation takes, and on which machine.
 //!
-//! A *sample* is as many calls as last some microseconds, timed together with the time-stamp counter and the monotonic clock.
-//! Before and after each sample, additions that take one core cycle each are timed ([`lanes::clock`]): that turns ticks
-//! into core cycles, whatever the clock rate is at the moment, less those that went to other threads. The result is the lowest
-//! quartile of all samples, which repeats well on a machine that has other things to do. Nanoseconds are plain elapsed time; on
-//! processors other than x86-64 there is nothing else.
+//! A *sample* is as many calls as last some microseconds, timed together with the time-stamp
+//! counter and the monotonic clock. Before and after each sample, additions that take one core
+//! cycle each are timed ([`lanes::clock`]): that turns ticks into core cycles, whatever the clock
+//! rate is at the moment, less those that went to other threads. The result is the lowest quartile
+//! of all samples, which repeats well on a machine that has other things to do. Nanoseconds are
+//! plain elapsed time; on processors other than x86-64 there is nothing else.
 //!
 //! ```
 //! use measure::{Options, measure};
@@ -14,7 +15,8 @@
 //! println!("{:.0} ns, spread {:.1} %", reversal.nanoseconds, 100.0 * reversal.spread);
 //! ```
 //!
-//! To compare operations, give them to [`measure_in_turn`]: what disturbs the machine then disturbs all of them.
+//! To compare operations, give them to [`measure_in_turn`]: what disturbs the machine then disturbs
+//! all of them.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -22,6 +24,7 @@
 mod format;
 mod machine;
 mod stack;
+mod statistics;
 mod subject;
 
 use std::time::{Duration, Instant};
@@ -31,6 +34,7 @@ use serde::{Deserialize, Serialize};
 pub use format::{Align, Table, bytes, duration, grouped, percent, rate};
 pub use machine::{Machine, load, machine};
 pub use stack::stack_high_water;
+pub use statistics::{Quartiles, quantile, sorted};
 pub use subject::Subject;
 
 /// How measurements are made, in one sentence for reports.
@@ -40,11 +44,12 @@ pub const METHOD: &str = "core cycles are time-stamp ticks while the thread ran,
 /// A spread above this is worth a warning: the machine had other things to do.
 pub const LARGE_SPREAD: f64 = 0.1;
 
-/// What bounds a measurement.
+/// Limits of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Time for one subject, of which a fifth goes to warming up; what is prepared or dropped counts, too. Every subject is sampled
-    /// at least [`Options::MIN_SAMPLES`] times, however long that takes.
+    /// Time for one subject, of which a fifth goes to warming up; what is prepared or dropped
+    /// counts, too. Every subject is sampled at least [`Options::MIN_SAMPLES`] times, however long
+    /// that takes.
     pub time: Duration,
     /// Most samples of one subject.
     pub samples: usize,
@@ -67,12 +72,13 @@ impl Default for Options {
 /// How long one operation took.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Core cycles of one operation, while its thread ran; `None` where there is no time-stamp counter.
+    /// Core cycles of one operation, while its thread ran; `None` where there is no time-stamp
+    /// counter.
     pub core_cycles: Option<f64>,
     /// Nanoseconds of one operation, by the monotonic clock.
     pub nanoseconds: f64,
-    /// How much the samples differ: third quartile less first quartile, divided by the first; of core cycles, or of
-    /// nanoseconds where there are no others.
+    /// How much the samples differ: third quartile less first quartile, divided by the first; of
+    /// core cycles, or of nanoseconds where there are no others.
     pub spread: f64,
     /// Samples taken.
     pub samples: usize,
@@ -90,9 +96,10 @@ impl Measurement {
     }
 }
 
-/// Measures `operation`, of which one call does `operations_per_call` operations: `nanoseconds` and `core_cycles` are those of one.
+/// Measures `operation`, of which one call does `operations_per_call` operations: `nanoseconds` and
+/// `core_cycles` are those of one.
 ///
-/// What the calls return is dropped outside of what is timed.
+/// Results of the calls are dropped outside of the measured time.
 ///
 /// # Panics
 /// `operations_per_call` is zero.
@@ -121,8 +128,9 @@ fn measure_one(options: &Options, subject: Subject<'_>) -> Measurement {
     measure_in_turn(options, vec![subject])[0]
 }
 
-/// Measures several subjects, a few samples of each in turn, so that their ratios hold even where absolute numbers wander. The
-/// results come in the order of the subjects. Each has its own share of time as in `options`.
+/// Measures several subjects, a few samples of each in turn, so that their ratios hold even where
+/// absolute numbers wander. The results come in the order of the subjects. Each has its own share
+/// of time as in `options`.
 pub fn measure_in_turn(options: &Options, mut subjects: Vec<Subject<'_>>) -> Vec<Measurement> {
     let mut runs: Vec<_> = subjects.iter_mut().map(|subject| Run::new(options, subject)).collect();
     while runs.iter().any(|run| !run.done(options)) {
@@ -176,8 +184,8 @@ impl<'a, 'b> Run<'a, 'b> {
             || (self.spent >= options.time && samples >= Options::MIN_SAMPLES)
     }
 
-    /// Takes several samples, as the first finds the caches full of other subjects' data, unless they are so long that it does
-    /// not matter.
+    /// Takes several samples, as the first finds the caches full of other subjects' data, unless
+    /// they are so long that it does not matter.
     fn turn(&mut self, options: &Options) {
         let start = Instant::now();
         for _ in 0..TURN_SAMPLES {
@@ -206,29 +214,15 @@ impl<'a, 'b> Run<'a, 'b> {
     }
 
     fn measurement(&self) -> Measurement {
-        let nanoseconds = Quartiles::of(&self.nanoseconds);
-        let core_cycles = (!self.core_cycles.is_empty()).then(|| Quartiles::of(&self.core_cycles));
-        let Quartiles { first, third } = core_cycles.as_ref().unwrap_or(&nanoseconds);
+        let nanoseconds = Quartiles::of(&self.nanoseconds).expect("at least one sample is taken");
+        let core_cycles = Quartiles::of(&self.core_cycles);
+        let Quartiles { first, third, .. } = core_cycles.as_ref().unwrap_or(&nanoseconds);
         Measurement {
             core_cycles: core_cycles.as_ref().map(|cycles| cycles.first),
             nanoseconds: nanoseconds.first,
             spread: (third - first) / first,
             samples: self.nanoseconds.len(),
         }
-    }
-}
-
-struct Quartiles {
-    first: f64,
-    third: f64,
-}
-
-impl Quartiles {
-    fn of(samples: &[f64]) -> Self {
-        let mut sorted = samples.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let last = sorted.len() - 1;
-        Quartiles { first: sorted[last / 4], third: sorted[3 * last / 4] }
     }
 }
 
@@ -258,14 +252,6 @@ mod tests {
 
     fn briefly() -> Options {
         Options { time: Duration::from_millis(10), samples: 100, rest: None }
-    }
-
-    #[test]
-    fn quartiles_are_samples() {
-        let Quartiles { first, third } = Quartiles::of(&[4.0, 1.0, 5.0, 2.0, 3.0]);
-        assert_eq!((first, third), (2.0, 4.0));
-        let Quartiles { first, third } = Quartiles::of(&[7.0]);
-        assert_eq!((first, third), (7.0, 7.0));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use lanes::Backend;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-/// Where and when measurements were made. What the system does not tell is `unknown`.
+/// The machine and time of a measurement. Facts that the system does not tell are `unknown`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The processor's own name.
@@ -37,7 +37,8 @@ pub fn machine() -> Machine {
     }
 }
 
-/// Processes that run or wait to, on average over the last minute; `None` if the system does not tell.
+/// Processes that run or wait to, on average over the last minute; `None` if the system does not
+/// tell.
 pub fn load() -> Option<f64> {
     read("/proc/loadavg")?.split_whitespace().next()?.parse().ok()
 }

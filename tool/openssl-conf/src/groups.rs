@@ -9,8 +9,9 @@ pub enum GroupSyntax {
     Names,
     /// 3.3 and 3.4: a `?` before a name lets it be unknown.
     Optional,
-    /// From 3.5 on: `*` before a name sends a key share, `-` takes the group out again, `/` begins the next tuple,
-    /// and `DEFAULT` stands for the built-in list. Upper and lower case are the same.
+    /// From 3.5 on: `*` before a name sends a key share, `-` takes the group out again, `/` begins
+    /// the next tuple, and `DEFAULT` stands for the built-in list. Upper and lower case are the
+    /// same.
     Tuples,
 }
 
@@ -38,7 +39,7 @@ pub struct GroupListError {
     pub element: String,
     /// Its number in the list, from 1.
     pub position: usize,
-    /// What is wrong with it.
+    /// The error.
     pub wrong: GroupWrong,
 }
 
@@ -54,7 +55,8 @@ pub enum GroupWrong {
     MarkTwice(char),
     /// A name beyond 63 bytes.
     TooLong,
-    /// A mark, separator or list that this release takes for (a part of) a name, and the release that knows it.
+    /// A mark, separator or list that this release takes for (a part of) a name, and the release
+    /// that knows it.
     Needs(&'static str, &'static str),
     /// A name for the second time, where that is an error.
     Twice,
@@ -103,9 +105,9 @@ impl std::error::Error for GroupListError {}
 
 /// Takes a list of groups apart.
 ///
-/// Whether a group exists is not known here: a list that passes is still refused by OpenSSL if no provider has one of
-/// its groups (and that is not marked `?`), or, before 3.3, if two names mean the same group. OpenSSL 3.3 and 3.4
-/// overlook `?` without a name and `??`, which are errors here.
+/// Whether a group exists is not known here: a list that passes is still refused by OpenSSL if no
+/// provider has one of its groups (and that is not marked `?`), or, before 3.3, if two names mean
+/// the same group. OpenSSL 3.3 and 3.4 overlook `?` without a name and `??`, which are errors here.
 ///
 /// # Errors
 /// An element that makes OpenSSL refuse the list, as far as that can be told from the text.
@@ -199,7 +201,8 @@ fn element_of(element: &str, syntax: GroupSyntax) -> Result<Group, GroupWrong> {
     Ok(group)
 }
 
-/// The first group with a key share too many; those that may be absent or are taken out do not count.
+/// The first group with a key share too many; those that may be absent or are taken out do not
+/// count.
 fn fifth_key_share(groups: &[Group]) -> Option<usize> {
     let mut names: Vec<String> = Vec::new();
     for (at, group) in groups.iter().enumerate() {

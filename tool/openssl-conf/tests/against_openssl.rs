@@ -1,7 +1,7 @@
 //! The same configurations read by us and by the OpenSSL that is installed.
 //!
-//! `oracle.c` is compiled for it, which takes gcc and OpenSSL's headers. The variable `CONF_ORACLE` names an oracle
-//! that was compiled elsewhere, to compare with another OpenSSL.
+//! `oracle.c` is compiled for it, which takes gcc and OpenSSL's headers. The variable `CONF_ORACLE`
+//! names an oracle that was compiled elsewhere, to compare with another OpenSSL.
 
 mod common;
 
@@ -10,7 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{ENVIRONMENT, Numbers, env, skipped, write};
+use artifacts::Numbers;
+use common::{ENVIRONMENT, env, skipped, write};
 use openssl_conf::{
     Addition, Base, Config, GroupSyntax, Interpretation, Release, compose, split_groups,
 };
@@ -351,7 +352,7 @@ fn random_files() {
         ".include ",
         &long,
     ];
-    let mut numbers = Numbers(3);
+    let mut numbers = Numbers::new(3);
     let mut files = Vec::new();
     for number in 0..3000 {
         let mut text = String::from("a = 0\n");

@@ -4,7 +4,8 @@ mod common;
 
 use std::path::Path;
 
-use common::{Numbers, RELEASES, env};
+use artifacts::Numbers;
+use common::{RELEASES, env};
 use openssl_conf::{
     Addition, Base, Config, GroupSyntax, Interpretation, Release, compose, split_groups,
 };
@@ -43,7 +44,7 @@ const PIECES: [&str; 24] = [
 
 #[test]
 fn mutated_configurations() {
-    let mut numbers = Numbers(1);
+    let mut numbers = Numbers::new(1);
     let mut read = 0;
     for _ in 0..20_000 {
         let mut text: Vec<char> = numbers.pick(&SEEDS).chars().collect();
@@ -82,7 +83,7 @@ fn mutated_configurations() {
 
 #[test]
 fn mutated_group_lists() {
-    let mut numbers = Numbers(2);
+    let mut numbers = Numbers::new(2);
     let mut split = 0;
     for _ in 0..50_000 {
         let pieces = ["A", "B", "*", "?", "-", "/", ":", " ", "DEFAULT", "\u{e9}", "\t"];

@@ -1,7 +1,8 @@
-//! Finding, reading and replacing the key shares in a flight of TLS, so that tests can tamper precisely.
+//! Finding, reading and replacing the key shares in a flight of TLS, so that tests can tamper
+//! precisely.
 //!
-//! A flight is what one side sends at once: plain records first, as hellos are never encrypted. Everything here is
-//! safe on arbitrary bytes and answers `None` for what it does not recognise.
+//! A flight is what one side sends at once: plain records first, as hellos are never encrypted.
+//! Everything here is safe on arbitrary bytes and answers `None` for what it does not recognise.
 
 use std::ops::Range;
 
@@ -19,8 +20,8 @@ enum Hello {
 /// A key share in a flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyShare {
-    /// The group's code point. On the wire it is the two bytes from `bytes.start - 4` on, and the share's length the
-    /// two after it.
+    /// The group's code point. On the wire it is the two bytes from `bytes.start - 4` on, and the
+    /// share's length the two after it.
     pub group: u16,
     /// Where in the flight the share's bytes are.
     pub bytes: Range<usize>,
@@ -58,7 +59,8 @@ pub fn find_client_key_shares(flight: &[u8]) -> Option<Vec<KeyShare>> {
     Some(shares)
 }
 
-/// The key share a ServerHello answers with; `None` also for a request to retry, which has no share.
+/// The key share a ServerHello answers with; `None` also for a request to retry, which has no
+/// share.
 pub fn find_server_key_share(flight: &[u8]) -> Option<KeyShare> {
     let mut extension = find_extension(flight, Hello::Server, TLSEXT_TYPE_key_share)??;
     let share = extension.share()?;
@@ -98,9 +100,9 @@ pub fn find_supported_groups(flight: &[u8]) -> Option<Vec<u16>> {
     Some(groups)
 }
 
-/// The flight with the client's share for `group` replaced, by one of any length, and all lengths put right: of the
-/// entry, the list, the extension, the extensions, the message and the record. `None` when there is no such share or
-/// the record would become longer than TLS allows.
+/// The flight with the client's share for `group` replaced, by one of any length, and all lengths
+/// put right: of the entry, the list, the extension, the extensions, the message and the record.
+/// `None` when there is no such share or the record would become longer than TLS allows.
 pub fn replace_client_key_share(flight: &[u8], group: u16, share: &[u8]) -> Option<Vec<u8>> {
     let shares = find_client_key_shares(flight)?;
     shares.iter().find(|found| found.group == group)?.replace(flight, share)
@@ -112,7 +114,8 @@ pub fn replace_server_key_share(flight: &[u8], share: &[u8]) -> Option<Vec<u8>> 
 }
 
 impl KeyShare {
-    /// The flight this share was found in, with the share replaced as [`replace_client_key_share`] does.
+    /// The flight this share was found in, with the share replaced as [`replace_client_key_share`]
+    /// does.
     pub fn replace(&self, flight: &[u8], share: &[u8]) -> Option<Vec<u8>> {
         let (before, after) = (flight.get(..self.bytes.start)?, flight.get(self.bytes.end..)?);
         let mut changed = [before, share, after].concat();
@@ -132,7 +135,8 @@ impl KeyShare {
     }
 }
 
-/// What a ServerHello or ServerKeyExchange message (without record header) tells about the key exchange.
+/// What a ServerHello or ServerKeyExchange message (without record header) tells about the key
+/// exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerChoice {
     /// The server asks for another hello.
@@ -378,11 +382,8 @@ mod tests {
 
     #[test]
     fn garbage_is_refused_without_panic() {
-        let mut state = 1_u64;
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) as usize
-        };
+        let mut numbers = artifacts::Numbers::new(1);
+        let mut next = || (numbers.bits() >> 33) as usize;
         let try_all = |flight: &[u8]| {
             if let Some(shares) = find_client_key_shares(flight) {
                 shares.iter().for_each(|share| drop(share.replace(flight, &[1, 2, 3])));

@@ -86,7 +86,8 @@ fn handshakes_succeed_with_every_kind_of_key() {
         assert_eq!(report.server.bytes_sent, report.client.bytes_received);
         let kinds: Vec<_> =
             report.client.messages.iter().map(|message| (message.sent, message.kind)).collect();
-        // ClientHello, ServerHello, EncryptedExtensions, Certificate, CertificateVerify, Finished twice.
+        // ClientHello, ServerHello, EncryptedExtensions, Certificate, CertificateVerify, Finished
+        // twice.
         let expected =
             [(true, 1), (false, 2), (false, 8), (false, 11), (false, 15), (false, 20), (true, 20)];
         assert_eq!(kinds, expected);
@@ -254,12 +255,10 @@ fn truncated_and_lost_flights_end_in_an_error() {
 fn garbage_ends_in_an_error() {
     let Some(context) = common::context() else { return };
     let pair = pair(&context, "X25519:P-256", "P-256:X25519");
-    let mut state = 7_u32;
+    let mut numbers = artifacts::Numbers::new(7);
     for _ in 0..300 {
         let report = pair.run(&mut |_, flight| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let (at, value) = (state as usize >> 8, (state >> 4) as u8 | 1);
-            let at = at % flight.len();
+            let (at, value) = (numbers.below(flight.len()), numbers.bits() as u8 | 1);
             flight[at] ^= value;
         });
         assert!(!report.is_ok());

@@ -7,7 +7,8 @@ use openssl_runtime::{Libraries, LibraryContext, SslContext};
 use crate::label::Label;
 use output::Failure;
 
-/// Of what both providers have, take the default provider's, or ours: else the order in which libcrypto meets them decides.
+/// Of what both providers have, take the default provider's, or ours: else the order in which
+/// libcrypto meets them decides.
 const DEFAULT: &str = "?provider=default";
 const FASTKEX: &str = "?provider=fastkex";
 
@@ -58,7 +59,8 @@ impl Client {
         Ok(Self { stock, preferring_fastkex: Some(fastkex) })
     }
 
-    /// OpenSSL 1.1.1, which takes no modules: what a configuration file says, ENGINEs included, holds for the whole process from now on.
+    /// OpenSSL 1.1.1, which takes no modules: what a configuration file says, ENGINEs included,
+    /// holds for the whole process from now on.
     ///
     /// # Errors
     /// OpenSSL does not take the file, or an ENGINE that it names.
@@ -70,7 +72,7 @@ impl Client {
         Ok(Self { stock, preferring_fastkex: None })
     }
 
-    /// What it is: `OpenSSL 3.0.22`, `OpenSSL 1.1.1w`.
+    /// Its name and version: `OpenSSL 3.0.22`, `OpenSSL 1.1.1w`.
     pub fn name(&self) -> String {
         let libraries = self.stock.libraries();
         if !libraries.is_legacy() {
@@ -86,8 +88,9 @@ impl Client {
         SslContext::client(&self.stock).and_then(|client| client.groups(name)).is_ok()
     }
 
-    /// A client that offers `label`: a list of groups as OpenSSL takes it, of which a key share of the first is sent. With `@fastkex` at its
-    /// end, X25519 and Ed25519 are computed by fastkex, too.
+    /// A client that offers `label`: a list of groups as OpenSSL takes it, of which a key share of
+    /// the first is sent. With `@fastkex` at its end, X25519 and Ed25519 are computed by fastkex,
+    /// too.
     ///
     /// # Errors
     /// OpenSSL does not know a group or signature algorithm, or there is no certificate to trust.

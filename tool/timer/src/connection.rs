@@ -64,7 +64,8 @@ impl<E: Workload> Target<E> {
         let key = stream.peer_key();
         let data = self.workload.run(&mut stream).map_err(|fault| self.fault(fault))?;
         stream.close().map_err(|error| self.failure("closing", error))?;
-        // To the end, for what the server sends after the handshake; some servers end without a word, but they end.
+        // To the end, for what the server sends after the handshake; some servers end without a
+        // word, but they end.
         if let Err(error) = io::copy(&mut stream, &mut io::sink())
             && matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
         {
@@ -107,8 +108,9 @@ impl<E: Workload> Target<E> {
             .map_err(|error| self.failure("handshake", error))
     }
 
-    /// Says that no more will be sent, and waits until the server has closed: what it may send before that is of no interest. Who closes
-    /// first keeps the port for a minute, so that is left to the server.
+    /// Says that no more will be sent, and waits until the server has closed: what it may send
+    /// before that is of no interest. Who closes first keeps the port for a minute, so that is left
+    /// to the server.
     fn part(&self, mut stream: TlsStream<Wire>) -> Result<(), Failure> {
         stream.close().map_err(|error| self.failure("closing", error))?;
         let mut wire = stream.into_inner();
@@ -145,7 +147,8 @@ impl<E: Workload> Target<E> {
         }
     }
 
-    /// A handshake that came to nothing; what is told of it names the groups, as they are most often the reason.
+    /// A handshake that came to nothing; what is told of it names the groups, as they are most
+    /// often the reason.
     fn refusal(&self, summary: &Summary) -> String {
         let ended = summary.bytes_received == 0 && summary.alert_received.is_none();
         if ended {

@@ -12,7 +12,8 @@ use output::Failure;
 use crate::wire::Wire;
 use crate::workload::{Data, Fault, Workload};
 
-/// A query, and what is expected of its answer: that it is one, without an error, with at least one record.
+/// A query, and what is expected of its answer: that it is one, without an error, with at least one
+/// record.
 pub struct DnsQuery {
     name: String,
     /// With an identifier of zero.

@@ -20,7 +20,8 @@ impl Endpoint {
     /// Looks up `HOST:PORT` and takes the first of its addresses that accepts a connection.
     ///
     /// # Errors
-    /// It is not of that form, no such host is known, or none of its addresses accepts a connection in `timeout`.
+    /// It is not of that form, no such host is known, or none of its addresses accepts a connection
+    /// in `timeout`.
     pub fn find(text: &str, timeout: Duration) -> Result<Self, Failure> {
         let (host, port) = split(text)?;
         Self::at(host, port, timeout)
@@ -46,7 +47,8 @@ impl Endpoint {
         }))
     }
 
-    /// The same server, as certificates and requests name it, by way of another address, such as that of a proxy.
+    /// The same server, as certificates and requests name it, by way of another address, such as
+    /// that of a proxy.
     pub fn by_way_of(self, address: SocketAddr) -> Self {
         Self { address, ..self }
     }

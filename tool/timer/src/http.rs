@@ -109,14 +109,14 @@ impl Workload for HttpRequests {
     }
 }
 
-/// What the head of a response says.
+/// The parsed head of a response.
 struct Head {
     length: Length,
     /// The server takes no more requests on this connection.
     closes: bool,
 }
 
-/// Where a response ends (RFC 9112, section 6.3).
+/// The end of a response (RFC 9112, section 6.3).
 enum Length {
     Bytes(usize),
     Chunks,
@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    /// What is left after a response.
+    /// Bytes left after a response.
     fn response(text: &str, at_a_time: usize) -> Result<String, String> {
         let mut stream = Trickle(text.as_bytes(), at_a_time);
         let mut reader = Reader { stream: &mut stream, bytes: Vec::new(), taken: 0, read: 0 };

@@ -1,9 +1,10 @@
-//! Times connections to any server: full TLS 1.3 handshakes (OpenSSLNTRU, section 4.4), DNS over TLS (ENG25519, section 4.4), HTTP (the AWS
-//! benchmark of hybrid key exchange).
+//! Times connections to any server: full TLS 1.3 handshakes (OpenSSLNTRU, section 4.4), DNS over
+//! TLS (ENG25519, section 4.4), HTTP (the AWS benchmark of hybrid key exchange).
 //!
-//! A [`Target`] is a client's settings, a server and a [`Workload`], which follows the handshake. [`run`] takes samples of several
-//! targets in turns, [`search`] looks for the most that a server can take, [`own_time`] tells what the tool adds itself. Connections are full
-//! handshakes: no session is kept.
+//! A [`Target`] is a client's settings, a server and a [`Workload`], which follows the handshake.
+//! [`run`] takes samples of several targets in turns, [`search`] looks for the most that a server
+//! can take, [`own_time`] tells what the tool adds itself. Connections are full handshakes: no
+//! session is kept.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]

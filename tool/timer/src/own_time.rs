@@ -1,4 +1,4 @@
-//! What part of a connection is neither libssl's nor the kernel's, but this tool's.
+//! Measures the part of a connection that is neither libssl's nor the kernel's, but this tool's.
 
 use std::time::Instant;
 
@@ -21,13 +21,14 @@ pub struct OwnTime {
 }
 
 impl OwnTime {
-    /// What is left: the tool's own, and that of the clock that tells them apart.
+    /// The remainder: the tool's own time, and that of reading the clock.
     pub fn own(&self) -> f64 {
         self.all - self.libssl - self.kernel
     }
 }
 
-/// Makes so many connections in this thread, and tells where the time went. Reading the clock is counted as the tool's.
+/// Makes so many connections in this thread, and tells where the time went. Reading the clock is
+/// counted as the tool's.
 ///
 /// # Errors
 /// A connection fails.

@@ -1,4 +1,5 @@
-//! How much a server can take: more and more clients, each of which begins anew as soon as it is served (ENG25519, section 4.4).
+//! How much a server can take: more and more clients, each of which begins anew as soon as it is
+//! served (ENG25519, section 4.4).
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ pub struct Search {
     pub clients: usize,
 }
 
-/// What was found.
+/// The result of a search.
 pub struct Found {
     /// Of each candidate.
     pub peaks: Vec<Peak>,
@@ -29,12 +30,13 @@ pub struct Found {
     pub gave_up: Option<Failure>,
 }
 
-/// What less than this adds is no growth.
+/// The least growth that counts.
 const GROWTH: f64 = 1.03;
 /// Numbers of clients without growth after which there is none to be had.
 const STEPS_WITHOUT_GAIN: usize = 2;
 
-/// Doubles the clients until the rate has not grown twice, or there are as many as allowed; the candidates take turns.
+/// Doubles the clients until the rate has not grown twice, or there are as many as allowed; the
+/// candidates take turns.
 ///
 /// # Errors
 /// The first connection of one of them fails.

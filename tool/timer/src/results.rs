@@ -1,6 +1,6 @@
-//! What a run of a timer leaves: what `--json` writes, and what figures and reports are made of.
+//! The results of a timer: the output of `--json`, and the input of figures and reports.
 
-use measure::Machine;
+use measure::{Machine, quantile, sorted};
 use serde::{Deserialize, Serialize};
 
 use crate::label::Label;
@@ -8,17 +8,18 @@ use crate::label::Label;
 /// One run: several candidates that took turns with one server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// What was timed.
+    /// The workload.
     pub what: What,
     /// The server, as `host:port`.
     pub target: String,
     /// The client's OpenSSL, as `OpenSSL 3.0.22`.
     pub client: String,
-    /// What stood around, if the tool put it there.
+    /// The servers, if the tool started them.
     pub scene: Option<Scene>,
-    /// Where the client ran.
+    /// The client's machine.
     pub machine: Machine,
-    /// Processes that were running or waiting to when it began, on average over a minute; `None` if the system does not tell.
+    /// Processes that were running or waiting to when it began, on average over a minute; `None` if
+    /// the system does not tell.
     pub load: Option<f64>,
     /// Sizes.
     pub plan: Plan,
@@ -70,7 +71,7 @@ pub struct Plan {
     pub concurrency: usize,
 }
 
-/// What was measured of one candidate.
+/// The measurements of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Its name in reports: the groups it offered, as they were given.
@@ -81,7 +82,8 @@ pub struct Series {
     pub group: String,
     /// Its code point.
     pub group_id: u16,
-    /// Whether the server wanted a key share of another group than the one that was sent, which takes a second round trip.
+    /// Whether the server wanted a key share of another group than the one that was sent, which
+    /// takes a second round trip.
     #[serde(default)]
     pub hello_retry: bool,
     /// The server's certificate: kind and size of its key, as `RSA-2048`.
@@ -90,7 +92,7 @@ pub struct Series {
     pub traffic: Traffic,
     /// In the order they were taken.
     pub samples: Vec<Sample>,
-    /// What was wrong with the first connection that failed.
+    /// The error of the first connection that failed.
     pub first_failure: Option<String>,
 }
 
@@ -118,7 +120,8 @@ pub struct Sample {
 pub struct Traffic {
     /// Handshake messages, as libssl tells of them, in their order.
     pub messages: Vec<MessageBytes>,
-    /// Bytes written to the socket until the handshake was finished, the client's last message included.
+    /// Bytes written to the socket until the handshake was finished, the client's last message
+    /// included.
     pub handshake_sent: usize,
     /// Bytes read from the socket until then.
     pub handshake_received: usize,
@@ -197,8 +200,8 @@ impl Series {
         sorted(self.samples.iter().filter_map(Sample::rate).collect())
     }
 
-    /// How many times the connections per second of another, in the same round: the median of all rounds that both have, so that what
-    /// changes between rounds does not count.
+    /// How many times the connections per second of another, in the same round: the median of all
+    /// rounds that both have, so that what changes between rounds does not count.
     pub fn ratio_to(&self, other: &Self) -> Option<f64> {
         let rounds = self.samples.iter().zip(&other.samples);
         let ratios = rounds.filter_map(|(own, other)| Some(own.rate()? / other.rate()?));
@@ -216,7 +219,8 @@ impl Series {
         sorted(all.map(|&time| time.into()).collect())
     }
 
-    /// Microseconds of processor time that a connection took: the client's outside the kernel, the client's in it, the server's if known.
+    /// Microseconds of processor time that a connection took: the client's outside the kernel, the
+    /// client's in it, the server's if known.
     pub fn processor_microseconds(&self) -> Option<(f64, f64, Option<f64>)> {
         let connections = self.connections();
         let each = |of: fn(&Sample) -> Option<f64>| {
@@ -237,13 +241,15 @@ impl Sample {
 }
 
 impl Traffic {
-    /// What the socket carried during the handshake that is no handshake message: record headers, tags, ChangeCipherSpec.
+    /// Bytes on the socket during the handshake that are no handshake message: record headers,
+    /// tags, ChangeCipherSpec.
     pub fn handshake_other(&self) -> usize {
         let messages: usize = self.handshake_messages().map(|message| message.bytes).sum();
         (self.handshake_sent + self.handshake_received).saturating_sub(messages)
     }
 
-    /// The messages up to the client's Finished, which ends the handshake: those that follow, tickets, are not of it.
+    /// The messages up to the client's Finished, which ends the handshake: those that follow,
+    /// tickets, are not of it.
     pub fn handshake_messages(&self) -> impl Iterator<Item = &MessageBytes> {
         let last = self.messages.iter().rposition(|message| message.sent);
         self.messages.iter().take(last.map_or(0, |last| last + 1))
@@ -268,7 +274,8 @@ impl Peak {
 }
 
 impl PeakStep {
-    /// Microseconds of the server's processor time for each connection that was served; `None` if that is not known, or there was none.
+    /// Microseconds of the server's processor time for each connection that was served; `None` if
+    /// that is not known, or there was none.
     pub fn server_microseconds(&self) -> Option<f64> {
         (self.served > 0).then_some(1e6 * self.server_seconds? / self.served as f64)
     }
@@ -277,18 +284,6 @@ impl PeakStep {
     pub fn per_minute(&self) -> f64 {
         if self.seconds > 0.0 { 60.0 * self.served as f64 / self.seconds } else { 0.0 }
     }
-}
-
-fn sorted(mut values: Vec<f64>) -> Vec<f64> {
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-/// The value below which this part of sorted values lies, between two of them where none is in the place; `None` if there are none.
-pub fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
-    let place = part * sorted.len().checked_sub(1)? as f64;
-    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    Some(low + (high - low) * place.fract())
 }
 
 #[cfg(test)]
@@ -335,17 +330,6 @@ mod tests {
             series(vec![sample(10, 2.0), sample(10, 20.0), sample(10, 4.0), sample(1, 1.0)]);
         assert_eq!((own.ratio_to(&other), other.ratio_to(&own)), (Some(2.0), Some(0.5)));
         assert_eq!(own.ratio_to(&series(vec![])), None);
-    }
-
-    #[test]
-    fn quantiles_lie_between_values() {
-        let values = [1.0, 2.0, 3.0, 4.0];
-        assert_eq!(
-            [0.0, 0.25, 0.5, 1.0].map(|part| quantile(&values, part).unwrap()),
-            [1.0, 1.75, 2.5, 4.0]
-        );
-        assert_eq!(quantile(&[7.0], 0.99), Some(7.0));
-        assert_eq!(quantile(&[], 0.5), None);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct Watch<'a> {
 
 /// The result of a run.
 pub struct Ended {
-    /// What was measured.
+    /// The measurements.
     pub series: Vec<Series>,
     /// Whether everything that was asked for was measured.
     pub complete: bool,
@@ -36,7 +36,8 @@ const HOPELESS: usize = 10;
 /// Connections between two reports of progress.
 const REPORT: usize = 16;
 
-/// Looks at a connection of each, then takes samples in turns, in another order each time, so that what changes with time befalls all alike.
+/// Looks at a connection of each, then takes samples in turns, in another order each time, so that
+/// what changes with time befalls all alike.
 ///
 /// # Errors
 /// The first connection of one of them fails.

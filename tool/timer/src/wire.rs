@@ -1,4 +1,5 @@
-//! The socket of a connection: no read or write waits for ever, and no connection does by a byte now and then.
+//! The socket of a connection: no read or write waits for ever, and no connection does by a byte
+//! now and then.
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,7 +19,8 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Connects. Each read and write may take `timeout`, and the connection as a whole as much as `timeout` more.
+    /// Connects. Each read and write may take `timeout`, and the connection as a whole as much as
+    /// `timeout` more.
     ///
     /// # Errors
     /// The server does not accept.
@@ -70,7 +72,7 @@ pub(crate) fn count_time_in_kernel(yes: bool) {
     IN_KERNEL.set(yes.then_some(Duration::ZERO));
 }
 
-/// What has been counted.
+/// Bytes counted so far.
 pub(crate) fn time_in_kernel() -> Option<Duration> {
     IN_KERNEL.get()
 }

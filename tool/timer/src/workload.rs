@@ -35,7 +35,7 @@ pub struct Data {
 pub enum Fault {
     /// TLS or the socket failed.
     Connection(io::Error),
-    /// What came back is not what was asked for.
+    /// The answer is not one to the request.
     Answer(Failure),
 }
 

@@ -1,4 +1,5 @@
-//! glib-networking's OpenSSL backend, which Debian does not build: built once from the source that Debian has, as it is.
+//! glib-networking's OpenSSL backend, which Debian does not build: built once from the source that
+//! Debian has, as it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ pub(crate) const FILE: &str = "libgioopenssl.so";
 const STAMP: &str = "stamp";
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Where the backend is kept, alone.
+/// The folder that holds the backend and nothing else.
 pub(crate) fn folder() -> PathBuf {
     artifacts::target_folder().join("glib-networking")
 }

@@ -1,4 +1,5 @@
-//! `fastkex-lab demo-browser`: stock GNOME Web with the provider, and a page that says which group its connection used.
+//! `fastkex-lab demo-browser`: stock GNOME Web with the provider, and a page that says which group
+//! its connection used.
 
 mod backend;
 pub(crate) mod page;
@@ -23,7 +24,8 @@ use site::Site;
 use crate::programs::Programs;
 use crate::say;
 
-/// The groups that are shown, each on a port of its own (`lab/demo/browser-stunnel.conf`), with the colour of its page.
+/// The groups that are shown, each on a port of its own (`lab/demo/browser-stunnel.conf`), with the
+/// colour of its page.
 pub(crate) const SHOWN: [Shown; 3] = [
     Shown { group: "sntrup761", colour: [0x1a, 0x5f, 0xb4] },
     Shown { group: "sntrup857", colour: [0x61, 0x35, 0x83] },
@@ -39,14 +41,16 @@ pub(crate) struct Shown {
 
 /// Show stock GNOME Web with post-quantum key exchange
 ///
-/// Starts stunnel in front of Apache on loopback, and GNOME Web on a display in memory, with a home of its own; loads a page, follows its
-/// links to other ports, and asks the browser what the pages say: which group stunnel tells of the very connection that they came by. The
-/// module in the browser's TLS process counts the key pairs. A port with a certificate of a stranger must get no page. Leaves a picture of
-/// each page, and nothing else. The first time, glib-networking's OpenSSL backend is built from its source, which is fetched.
-/// Exits with 0 if all pages came with the group they should, with 1 if one did not, with 2 if it could not be run.
+/// Starts stunnel in front of Apache on loopback, and GNOME Web on a display in memory, with a home
+/// of its own; loads a page, follows its links to other ports, and asks the browser what the pages
+/// say: which group stunnel tells of the very connection that they came by. The module in the
+/// browser's TLS process counts the key pairs. A port with a certificate of a stranger must get no
+/// page. Leaves a picture of each page, and nothing else. The first time, glib-networking's OpenSSL
+/// backend is built from its source, which is fetched. Exits with 0 if all pages came with the
+/// group they should, with 1 if one did not, with 2 if it could not be run.
 #[derive(Args, Debug)]
 pub(crate) struct DemoBrowser {
-    /// Where pictures go [default: demo-browser in cargo's target folder]
+    /// Folder for pictures [default: demo-browser in cargo's target folder]
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// The source of glib-networking, if it is not to be fetched
@@ -54,7 +58,7 @@ pub(crate) struct DemoBrowser {
     source: Option<PathBuf>,
 }
 
-/// What became of one page.
+/// The result of one page.
 struct Visit {
     shown: Shown,
     /// The group in the page.
@@ -71,7 +75,8 @@ impl DemoBrowser {
         let programs = Programs::build()?;
         // What the screen leaves goes last.
         let _sockets = SocketFolder::before();
-        // Apache may have to look into the servers' folder as somebody else; nobody looks into the browser's.
+        // Apache may have to look into the servers' folder as somebody else; nobody looks into the
+        // browser's.
         let (servers, stage) = (Stage::new()?, Stage::new()?);
         let backend = backend::provide(&stage, self.source.as_deref())?;
         let output = match &self.output {

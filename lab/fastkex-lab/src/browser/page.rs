@@ -1,4 +1,5 @@
-//! The page, which a program makes that Apache runs for each request (CGI, RFC 3875): what stunnel says of the connection it came by.
+//! The page, which a program makes that Apache runs for each request (CGI, RFC 3875): what stunnel
+//! says of the connection it came by.
 
 use std::env;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use crate::{groups, say};
 pub(crate) const GROUP_ID: &str = "group";
 /// For a group that should not have been used.
 const OTHER_COLOUR: [u8; 3] = [0x77, 0x76, 0x7b];
-/// What in stunnel's log is shown.
+/// Parts of stunnel's log that are shown.
 const TELLING: [&str; 4] =
     ["accepted connection", "ciphersuite", "Peer temporary key", "connected remote server"];
 
@@ -41,7 +42,7 @@ pub(crate) fn link_id(group: &str) -> String {
     format!("to-{group}")
 }
 
-/// What stunnel says of one connection.
+/// One connection in stunnel's log.
 #[derive(Debug, PartialEq, Eq)]
 struct Told<'a> {
     group: String,
@@ -120,7 +121,7 @@ impl BrowserPage {
     }
 }
 
-/// What a log of stunnel says of the connection that it passed on from a port of its own.
+/// The connection that stunnel passed on from this port of its own, by its log.
 fn told(log: &str, port: u16) -> Option<Told<'_>> {
     let passed_on = format!(" connected remote server from 127.0.0.1:{port}");
     let (whole, _) = log.rsplit_once('\n')?;

@@ -1,4 +1,4 @@
-//! What is on the screen, as Xvfb keeps it in a file (the format of `xwd`), and PNGs of it.
+//! Pictures of the screen, which Xvfb keeps in a file (in the format of `xwd`), and PNGs of them.
 
 use std::fs::File;
 use std::path::Path;
@@ -31,7 +31,8 @@ mod word {
 const COLOUR_BYTES: usize = 12;
 
 impl Picture {
-    /// From the screen's file; `None` if it is something else than 32 bits per pixel, red above green above blue.
+    /// From the screen's file; `None` if it is something else than 32 bits per pixel, red above
+    /// green above blue.
     pub(crate) fn of_screen(file: &[u8]) -> Option<Self> {
         let word = |index: usize| -> Option<u32> {
             let bytes = file.get(4 * index..4 * index + 4)?;

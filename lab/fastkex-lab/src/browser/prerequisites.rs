@@ -1,4 +1,4 @@
-//! What must be installed, told in one line if it is not.
+//! Checks for packages that must be installed; one line names the missing ones.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ const PROGRAMS: [(&str, &str); 7] = [
 ];
 /// Without it certificates are not made.
 const OPENSSL: (&str, &str) = ("openssl", "openssl");
-/// What the backend's build takes.
+/// Programs that build the backend.
 const BUILD_PROGRAMS: [(&str, &str); 5] = [
     ("meson", "meson"),
     ("ninja", "ninja-build"),

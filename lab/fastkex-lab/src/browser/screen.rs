@@ -14,9 +14,9 @@ use super::picture::Picture;
 pub(crate) const WIDTH: u32 = 1024;
 /// In pixels.
 pub(crate) const HEIGHT: u32 = 720;
-/// Where X servers have their sockets. They make the folder if it is not there, and leave it.
+/// The folder of X servers' sockets. They make the folder if it is not there, and leave it.
 const SOCKETS: &str = "/tmp/.X11-unix";
-/// What the page's coloured band has at least.
+/// The least size of the page's coloured band.
 const LEAST_PIXELS: usize = 5000;
 /// A picture that stays the same for so long is complete.
 const STILL: Duration = Duration::from_millis(400);
@@ -66,7 +66,7 @@ impl Screen {
         Ok(Self { _server: server, file: stage.folder().join("Xvfb_screen0"), display })
     }
 
-    /// What `DISPLAY` is to be.
+    /// The value for `DISPLAY`.
     pub(crate) fn display(&self) -> String {
         format!(":{}", self.display)
     }

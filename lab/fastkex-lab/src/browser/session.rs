@@ -20,12 +20,13 @@ const BUS: &str = "bus";
 const HOME: &str = "home";
 /// Settings in it: no question whether this should be the default browser.
 const SETTINGS: &str = "[org/gnome/epiphany]\nask-for-default=false\n";
-/// OpenSSL's configuration, on top of which `fastkex run` puts its own: the module tells what it counts.
+/// OpenSSL's configuration, on top of which `fastkex run` puts its own: the module tells what it
+/// counts.
 const CONFIGURATION: &str = "browser-openssl.cnf";
 /// Proxies of the user.
 const PROXIES: [&str; 6] =
     ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
-/// What lines of the browser's sandbox begin with, which needs namespaces; some containers give none.
+/// The start of lines of the browser's sandbox, which needs namespaces; some containers give none.
 const SANDBOX: &str = "bwrap: ";
 /// The process that speaks TLS, as the kernel shortens its name.
 const NETWORK_PROCESS: &str = "WebKitNetworkPr";
@@ -107,7 +108,8 @@ impl<'a> Session<'a> {
         self.browser.text(&format!("#{}", page::GROUP_ID)).ok()
     }
 
-    /// Key pairs of a group that the browser's process for TLS has taken, by its own count. None where there is no such process yet.
+    /// Key pairs of a group that the browser's process for TLS has taken, by its own count. None
+    /// where there is no such process yet.
     pub(crate) fn made(&self, group: &str) -> u64 {
         let made = || {
             let text = self.programs.counts(self.stage, self.network_process()?).ok()?;
@@ -129,7 +131,8 @@ impl<'a> Session<'a> {
 
     /// Has the browser end its own processes, as the stage could only kill them.
     pub(crate) fn end(self) {
-        // The driver says that there is no window any more, if it closes too early. What stays is the stage's.
+        // The driver says that there is no window any more, if it closes too early. What stays is
+        // the stage's.
         let _ = self.browser.quit();
         let _ = wait_for(|| descendants(self.driver.id()).is_empty().then_some(()));
     }
@@ -195,7 +198,8 @@ fn bus_address(stage: &Stage) -> String {
     format!("unix:path={}", stage.folder().join(BUS).display())
 }
 
-/// What a browser that did not come up has printed last, or its sandbox, without which it does not begin.
+/// The last line of a browser that did not come up, or of its sandbox, without which it does not
+/// start.
 fn why_it_ended(log: &str) -> String {
     let mut lines = log.lines().filter(|line| !line.trim().is_empty());
     let line = lines.clone().find(|line| line.starts_with(SANDBOX)).or_else(|| lines.next_back());

@@ -12,7 +12,7 @@ use super::{SHOWN, page};
 use crate::certificates::{self, AUTHORITY};
 use crate::programs::Programs;
 
-/// Where Debian has Apache's modules.
+/// Debian's folder of Apache's modules.
 const MODULES: &str = "/usr/lib/apache2/modules";
 /// The service with a certificate that nobody has a reason to trust.
 const STRANGER: &str = "stranger";
@@ -71,7 +71,8 @@ impl Site {
         address(self.ports[SHOWN.len()])
     }
 
-    /// Whether a client came there and got nothing, by and by: GNOME's TLS looks at the certificate when the handshake is over, and ends.
+    /// Whether a client came there and got nothing, by and by: GNOME's TLS looks at the certificate
+    /// when the handshake is over, and ends.
     pub(crate) fn got_nothing(&self) -> bool {
         wait_for(|| page::got_nothing(&self.stunnel.log().ok()?, STRANGER)).unwrap_or(false)
     }
@@ -130,7 +131,8 @@ fn start_stunnel(
     })
 }
 
-/// Writes what Apache runs: this program, copied to where Apache's user may read it, with its arguments.
+/// Writes what Apache runs: this program, copied to where Apache's user may read it, with its
+/// arguments.
 fn write_page(stage: &Stage, ports: Ports) -> Result<(), Failure> {
     const PROGRAM: &str = "fastkex-lab";
     const PAGE: &str = "page";

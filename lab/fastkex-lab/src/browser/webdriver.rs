@@ -26,7 +26,8 @@ pub(crate) struct Browser<'a> {
 }
 
 impl<'a> Browser<'a> {
-    /// Has the driver on a port start GNOME Web, which is to refuse certificates that it does not trust.
+    /// Has the driver on a port start GNOME Web, which is to refuse certificates that it does not
+    /// trust.
     pub(crate) fn start(stage: &'a Stage, port: u16) -> Result<Self, Failure> {
         let capabilities = json!({"capabilities": {"alwaysMatch": {
             "acceptInsecureCerts": false,

@@ -24,10 +24,10 @@ pub(crate) struct CeilingClient {
 
 /// A server that says nothing for so long has failed.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// What a client may take besides its turns.
+/// The time that a client may take besides its turns.
 const OVERHEAD: Duration = Duration::from_secs(60);
-/// Seconds before a turn in which connections are not counted, or those of a turn if that is shorter: pools of keys, which rest while
-/// there is no demand, are then at work.
+/// Seconds before a turn in which connections are not counted, or those of a turn if that is
+/// shorter: pools of keys, which rest while there is no demand, are then at work.
 const LEAD_IN: f64 = 0.1;
 
 /// How long its turns take, at least.
@@ -127,7 +127,8 @@ impl Run {
         }
     }
 
-    /// Connects for so many seconds, at least once: the number of connections, and how long they really took.
+    /// Connects for so many seconds, at least once: the number of connections, and how long they
+    /// really took.
     fn connect_for(&self, seconds: f64) -> Result<(usize, f64), Failure> {
         let (start, mut done) = (Instant::now(), 0);
         loop {
@@ -163,7 +164,8 @@ impl Run {
         let mut stream =
             TlsStream::new(&self.settings, stream, Some("localhost")).map_err(Failure::new)?;
         stream.close().map_err(Failure::new)?;
-        // To the end, for what the server sends after the handshake; some servers end without a word.
+        // To the end, for what the server sends after the handshake; some servers end without a
+        // word.
         let _ = io::copy(&mut stream, &mut io::sink());
         let summary = stream.summary();
         if summary.version != Some(TlsVersion::Tls13) || summary.hello_retry {

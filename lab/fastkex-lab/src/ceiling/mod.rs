@@ -26,24 +26,27 @@ pub(crate) use client::CeilingClient;
 
 /// Measure TLS handshakes per second beside those of a key exchange that costs nothing
 ///
-/// Full TLS 1.3 handshakes over loopback: no resumption, one key share, a new connection each, one at a time. The client and the server
-/// run on one processor, so that connections per second are those of the work of both. The groups take turns, in another order in each
-/// round. Ratios are medians of those within a round. The client is the system's OpenSSL and those named by --openssl; the server is one
-/// of our own with the same OpenSSL, then nginx with its own. The exit status is 1 if a measurement failed; what is not there is named
-/// and left out.
+/// Full TLS 1.3 handshakes over loopback: no resumption, one key share, a new connection each,
+/// one at a time. The client and the server run on one processor, so that connections per
+/// second are those of the work of both. The groups take turns, in another order in each round.
+/// Ratios are medians of those within a round. The client is the system's OpenSSL and those
+/// named by --openssl; the server is one of our own with the same OpenSSL, then nginx with its
+/// own. The exit status is 1 if a measurement failed; what is not there is named and left out.
 #[derive(Args, Debug)]
 pub(crate) struct Ceiling {
-    /// Where the results go as a JSON array [default: ceiling.json in cargo's target folder]; without FILE to standard output, instead of
-    /// the table
+    /// File for the results as a JSON array [default: ceiling.json in cargo's target folder];
+    /// without FILE to standard output, instead of the table
     #[arg(long, value_name = "FILE")]
     json: Option<Option<PathBuf>>,
     /// Turns of each group
     #[arg(long, value_name = "NUMBER", value_parser = rounds, default_value_t = 12)]
     rounds: usize,
-    /// Seconds of a turn; far below half a second, pools of keys are seen to be filled or to be used, not both
+    /// Seconds of a turn; far below half a second, pools of keys are seen to be filled or to be
+    /// used, not both
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value_t = 0.5)]
     seconds: f64,
-    /// Another OpenSSL beside the system's: the folder of its libcrypto and libssl (may be repeated)
+    /// Another OpenSSL beside the system's: the folder of its libcrypto and libssl (may be
+    /// repeated)
     #[arg(long, value_name = "FOLDER")]
     openssl: Vec<PathBuf>,
     /// Servers, apart by commas [default: all]
@@ -54,7 +57,7 @@ pub(crate) struct Ceiling {
     certificate: Vec<KeyType>,
 }
 
-/// What answers.
+/// The server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 enum ServerKind {
@@ -81,7 +84,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// A certificate that servers show.
 struct Trusted {
-    /// What it is, in reports.
+    /// Its name in reports.
     name: String,
     file: PathBuf,
     key_type: KeyType,
@@ -90,7 +93,7 @@ struct Trusted {
 /// A server that runs.
 struct Answering {
     kind: ServerKind,
-    /// What it is: `nginx 1.22.1`.
+    /// Its name and version: `nginx 1.22.1`.
     name: String,
     /// The version of its OpenSSL.
     openssl: String,
@@ -166,7 +169,8 @@ impl Ceiling {
         Ok(report.is_complete())
     }
 
-    /// Starts a server with all certificates; `None` if it is not installed, or failed, which is told.
+    /// Starts a server with all certificates; `None` if it is not installed, or failed, which is
+    /// told.
     fn start(
         &self,
         set: &Set,

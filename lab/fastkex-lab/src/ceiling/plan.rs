@@ -1,4 +1,4 @@
-//! What the processes of a measurement tell one another.
+//! Messages between the processes of a measurement.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,8 @@ const OPENSSLS: [&str; 3] = [X25519, "P-256", "X25519MLKEM768"];
 pub(crate) const X25519: &str = "X25519";
 /// The same, computed by fastkex, and so are Ed25519's signatures.
 const X25519_FASTKEX: &str = "X25519, fastkex";
-/// Of what both have, take fastkex's, or the default provider's: else the order in which libcrypto meets them decides.
+/// Of what both have, take fastkex's, or the default provider's: else the order in which libcrypto
+/// meets them decides.
 const FASTKEX: &str = "?provider=fastkex";
 const DEFAULT: &str = "?provider=default";
 
@@ -60,7 +61,7 @@ pub(crate) fn candidates() -> Vec<Candidate> {
     nulls.chain(labels.filter_map(named)).collect()
 }
 
-/// What both ends know.
+/// The parameters of both ends.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Plan {
     /// The folder of OpenSSL's libraries; `None` for the system's.
@@ -85,7 +86,7 @@ pub(crate) struct Listener {
     pub(crate) processes: Vec<u32>,
 }
 
-/// What a client is to do.
+/// The task of a client.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Visit {
     pub(crate) plan: Plan,
@@ -94,7 +95,7 @@ pub(crate) struct Visit {
     pub(crate) seconds: f64,
 }
 
-/// What a client found.
+/// The results of a client.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Found {
     /// The version of its OpenSSL.
@@ -118,7 +119,8 @@ pub(crate) struct Samples {
 }
 
 impl Plan {
-    /// The libraries, with the default provider and the modules, for candidates that are faster, and for the others.
+    /// The libraries, with the default provider and the modules, for candidates that are faster,
+    /// and for the others.
     pub(crate) fn contexts(&self) -> Result<Contexts, Error> {
         Ok(Contexts { stock: self.context(DEFAULT)?, faster: self.context(FASTKEX)? })
     }

@@ -1,8 +1,8 @@
-//! What comes of the samples.
+//! The report of the samples.
 
 use std::fmt;
 
-use measure::{Align, Table, grouped};
+use measure::{Align, Quartiles, Table, grouped};
 use serde::Serialize;
 
 use output::Failure;
@@ -39,7 +39,8 @@ pub(crate) struct Row {
     p75: f64,
     /// Third quartile less first, divided by the median.
     spread: f64,
-    /// The median of ratios to the null group with key shares of sntrup761's size, in the same round.
+    /// The median of ratios to the null group with key shares of sntrup761's size, in the same
+    /// round.
     ratio_to_null: Option<f64>,
     /// Quartiles of these.
     ratio_to_null_p25: Option<f64>,
@@ -51,8 +52,8 @@ pub(crate) struct Row {
     /// Processor time of one connection.
     client_microseconds: f64,
     server_microseconds: Option<f64>,
-    /// The time of one connection with the null group of sntrup761's size divided by this one's, counting only time in which client
-    /// and server ran.
+    /// The time of one connection with the null group of sntrup761's size divided by this one's,
+    /// counting only time in which client and server ran.
     cpu_ratio_to_null: Option<f64>,
     connections: usize,
     rounds: usize,
@@ -86,13 +87,14 @@ impl Report {
             };
             let ratios = |label: &str| {
                 let pairs = samples.rates.iter().zip(&other(label)?.rates);
-                Some(Quartiles::of(pairs.map(|(rate, null)| rate / null).collect()))
+                Quartiles::of(&pairs.map(|(rate, null)| rate / null).collect::<Vec<_>>())
             };
             let candidates = plan::candidates();
             let Some(candidate) = candidates.iter().find(|one| one.label == samples.label) else {
                 continue;
             };
-            let (rates, to_null) = (Quartiles::of(samples.rates.clone()), ratios(NULL));
+            let Some(rates) = Quartiles::of(&samples.rates) else { continue };
+            let to_null = ratios(NULL);
             let null_time = other(NULL).and_then(processor_time);
             self.rows.push(Row {
                 server: server.kind,
@@ -188,26 +190,6 @@ impl fmt::Display for Report {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Quartiles {
-    first: f64,
-    median: f64,
-    third: f64,
-}
-
-impl Quartiles {
-    /// Of at least one value; between two values where none is in the place.
-    fn of(mut values: Vec<f64>) -> Self {
-        values.sort_by(f64::total_cmp);
-        let at = |part: f64| {
-            let place = part * (values.len() - 1) as f64;
-            let (low, high) = (values[place.floor() as usize], values[place.ceil() as usize]);
-            low + (high - low) * place.fract()
-        };
-        Quartiles { first: at(0.25), median: at(0.5), third: at(0.75) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,12 +231,5 @@ mod tests {
         assert_eq!(json[1]["server_microseconds"], 300.0);
         assert_eq!(json[1]["cpu_ratio_to_null"], 1.0);
         assert!(report.is_complete());
-    }
-
-    #[test]
-    fn quartiles_lie_between_values() {
-        let Quartiles { first, median, third } = Quartiles::of(vec![4.0, 1.0, 2.0, 3.0]);
-        assert_eq!((first, median, third), (1.75, 2.5, 3.25));
-        assert_eq!(Quartiles::of(vec![7.0]).third, 7.0);
     }
 }

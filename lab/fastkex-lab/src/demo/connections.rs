@@ -24,7 +24,7 @@ pub(crate) struct Connection {
     ends: Result<Ends, Failure>,
 }
 
-/// What each end says the group was; `None` when it says nothing.
+/// The group that each end reports; `None` if it reports none.
 struct Ends {
     client: Option<String>,
     server: Option<String>,
@@ -158,13 +158,13 @@ impl Visitor<'_> {
 }
 
 impl Connection {
-    /// What stands above connections.
+    /// The heading above connections.
     pub(crate) fn heading() -> String {
         let line = row("client", "server", "group asked for", "client reports", "server reports");
         format!("{line}\n{}", "-".repeat(line.len()))
     }
 
-    /// What is wrong with it, if anything is.
+    /// The error, if there is one.
     pub(crate) fn wrong(&self) -> Option<String> {
         let Self { client, server, group, .. } = self;
         let what = match &self.ends {

@@ -1,11 +1,11 @@
-//! What programs say about the group of a connection, each in its own way.
+//! Finds the group of a connection in the output of programs, each of which has its own format.
 
 use openssl_runtime::wire;
 
 use crate::groups;
 
-/// The group that curl was answered with, by its `--trace`: `<= Recv SSL data, 1129 bytes (0x469)`, then lines like
-/// `0010: 78 49 54 61 ff f3 cc 37 96 bc f4 2b cf 6f 2f bd xITa...7...+.o/.`.
+/// The group that curl was answered with, by its `--trace`: `<= Recv SSL data, 1129 bytes (0x469)`,
+/// then lines like `0010: 78 49 54 61 ff f3 cc 37 96 bc f4 2b cf 6f 2f bd xITa...7...+.o/.`.
 pub(crate) fn in_curl_trace(trace: &str) -> Option<String> {
     const HEX_DIGITS_AND_SPACES: usize = 16 * 3;
     let is_heading = |line: &str| line.starts_with("<= Recv SSL data");
@@ -24,8 +24,9 @@ pub(crate) fn in_s_client_messages(messages: &str) -> Option<String> {
     server_choice(messages, is_heading, |line| line.strip_prefix("    "))
 }
 
-/// The group of the one connection in the log of a stunnel that is the server. It logs the size of the client's share,
-/// `Peer temporary key: (null), 9264 bits`, where OpenSSL 3.0 has no name for its kind.
+/// The group of the one connection in the log of a stunnel that is the server. It logs the size of
+/// the client's share, `Peer temporary key: (null), 9264 bits`, where OpenSSL 3.0 has no name for
+/// its kind.
 pub(crate) fn in_stunnel_log(log: &str) -> Option<String> {
     let (_, key) = log.split_once("Peer temporary key: ")?;
     // The line may be but half written.
@@ -47,8 +48,8 @@ pub(crate) fn in_nginx_page(page: &str) -> Option<String> {
     Some(code_point.map_or_else(|| word.into(), groups::name_of))
 }
 
-/// The group in the last ServerHello of a dump: below a line for which `is_heading`, each line has the hexadecimal
-/// digits that `hex` finds in it.
+/// The group in the last ServerHello of a dump: below a line for which `is_heading`, each line has
+/// the hexadecimal digits that `hex` finds in it.
 fn server_choice(
     dump: &str,
     is_heading: impl Fn(&str) -> bool,

@@ -32,9 +32,10 @@ const TIMED: [&str; 4] = ["sntrup761", "X25519SNTRUP761", "X25519", "P-256"];
 
 /// Show stock stunnel, nginx, curl and openssl with post-quantum key exchange
 ///
-/// Starts servers on loopback, in a temporary folder, fetches pages from them, and prints for each connection the group
-/// that both ends report; then times handshakes. Takes about ten seconds once everything is built. Exits with 0 if all
-/// connections used the group they should, with 1 if one did not, with 2 if it could not be run.
+/// Starts servers on loopback, in a temporary folder, fetches pages from them, and prints for each
+/// connection the group that both ends report; then times handshakes. Takes about ten seconds once
+/// everything is built. Exits with 0 if all connections used the group they should, with 1 if one
+/// did not, with 2 if it could not be run.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {}
 

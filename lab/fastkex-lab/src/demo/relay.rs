@@ -1,4 +1,5 @@
-//! A relay of bytes that reads both hellos on their way, for a program that does not tell its group.
+//! A relay of bytes that reads both hellos on their way, for a program that does not tell its
+//! group.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -14,7 +15,7 @@ use crate::groups;
 
 /// Relays one connection.
 pub(crate) struct Relay {
-    /// Where it listens on loopback.
+    /// Its port on loopback.
     pub(crate) port: u16,
     hellos: Receiver<Hellos>,
 }
@@ -46,8 +47,8 @@ impl Relay {
         Ok(Self { port, hellos })
     }
 
-    /// The group of the connection, once it has ended: the one the server answered with, if the client sent a share
-    /// for it.
+    /// The group of the connection, once it has ended: the one the server answered with, if the
+    /// client sent a share for it.
     pub(crate) fn group(&self) -> Option<String> {
         let Hellos { client, server } = self.hellos.recv_timeout(TIMEOUT).ok()?;
         let offered = wire::find_client_key_shares(&client)?;

@@ -18,7 +18,7 @@ const TURN: Duration = Duration::from_millis(100);
 /// Key pairs timed in each round.
 const KEY_PAIRS: u32 = 10;
 
-/// What was measured.
+/// The measurements.
 pub(crate) struct Measured {
     /// The libssl that the client used.
     pub(crate) libssl: String,
@@ -65,7 +65,7 @@ impl Rates {
         self.sorted.last().copied().unwrap_or_default()
     }
 
-    /// What is wrong, if any failed.
+    /// The error, if a handshake failed.
     pub(crate) fn wrong(&self) -> Option<String> {
         let (first, name) = (self.first_failure.as_ref()?, self.group.name);
         let failures = self.failures;
@@ -78,7 +78,8 @@ impl Rates {
     }
 }
 
-/// Full TLS 1.3 handshakes over loopback, one after another, with each of the groups called `names` in turns.
+/// Full TLS 1.3 handshakes over loopback, one after another, with each of the groups called `names`
+/// in turns.
 pub(crate) fn measure(
     names: &[&str],
     port: u16,

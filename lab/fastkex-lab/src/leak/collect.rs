@@ -39,8 +39,9 @@ impl Limit<'_> {
 /// One input of each class, of equal length.
 pub(crate) type Pair = [Vec<u8>; 2];
 
-/// Writes the input of a class to `chosen`. Both are read whatever the class: where an input lies, and so what it is that reading it
-/// puts out of the caches, would otherwise tell the classes apart.
+/// Writes the input of a class to `chosen`. Both are read whatever the class: where an input lies,
+/// and so what it is that reading it puts out of the caches, would otherwise tell the classes
+/// apart.
 fn choose(chosen: &mut [u8], [first, second]: &Pair, class: usize) {
     let mask = black_box((class as u8).wrapping_neg());
     for (to, (a, b)) in chosen.iter_mut().zip(first.iter().zip(second)) {
@@ -98,8 +99,9 @@ impl Order<'_> {
     }
 }
 
-/// Times `operation` on inputs of both classes. `load` turns an input into what the operation finds, in the same place whatever the
-/// class. It is not timed, and neither is what drops the result.
+/// Times `operation` on inputs of both classes. `load` turns an input into what the operation
+/// finds, in the same place whatever the class. It is not timed, and neither is what drops the
+/// result.
 pub(crate) fn collect<S, T>(
     limit: &Limit<'_>,
     random: &mut Drbg,

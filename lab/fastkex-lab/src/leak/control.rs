@@ -1,4 +1,4 @@
-//! What must be found and what must not, so that finding nothing means something.
+//! Controls: a leak that must be found, and a comparison in which none may be found.
 
 use std::hint::black_box;
 
@@ -45,7 +45,8 @@ fn compare_constant(a: &Value, b: &Value) -> bool {
 }
 
 impl Control {
-    /// Times of the comparison of a secret with itself, and with others that differ from some byte on.
+    /// Times of the comparison of a secret with itself, and with others that differ from some byte
+    /// on.
     pub(crate) fn run(&self, limit: &Limit<'_>, random: &mut Drbg) -> Result<Times, Error> {
         let mut secret = [0; BYTES];
         random.fill(&mut secret);

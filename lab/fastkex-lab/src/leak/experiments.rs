@@ -14,7 +14,8 @@ use fastkex::sets::{ForSet, for_set};
 
 use super::collect::{INPUTS, Limit, Pair, Times, collect};
 
-/// Keys of a batch that is generated at once: the fewest in which there are a first, a last and some between.
+/// Keys of a batch that is generated at once: the fewest in which there are a first, a last and
+/// some between.
 const BATCH: usize = 4;
 
 /// A comparison of one operation with itself.
@@ -26,7 +27,7 @@ pub(crate) struct Experiment {
     pub(crate) run: fn(&mut Setting<'_>) -> Result<Times, Error>,
 }
 
-/// Where and for how long an operation is timed.
+/// Backend, duration and random source of an experiment.
 pub(crate) struct Setting<'a> {
     pub(crate) backend: Backend,
     pub(crate) limit: Limit<'a>,
@@ -252,7 +253,7 @@ impl TryRng for Replay<'_> {
 
 impl TryCryptoRng for Replay<'_> {}
 
-/// What a key is made of, in the order in which it is drawn.
+/// The random input of a key, in the order in which it is drawn.
 #[derive(Clone, Copy)]
 enum Part {
     G,
@@ -276,7 +277,8 @@ fn key_bytes<P: ParameterSet>() -> usize {
     2 * P::SAMPLE_BYTES + P::SMALL_BYTES
 }
 
-/// Draws `part` of the bytes of keys until no g is thrown away: how often that happens is public, and takes time.
+/// Draws `part` of the bytes of keys until no g is thrown away: how often that happens is public,
+/// and takes time.
 fn draw_keys<P: ParameterSet>(
     setting: &mut Setting<'_>,
     bytes: &mut [u8],
@@ -322,7 +324,7 @@ fn keygen_batch<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Times, Err
     })
 }
 
-/// What r is drawn from.
+/// The random input of r.
 fn samples<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
     fixed_or_random(|| Ok(setting.bytes(P::SAMPLE_BYTES)))
 }
@@ -412,7 +414,7 @@ fn keys<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> 
     })
 }
 
-/// What decapsulates.
+/// A key that decapsulates.
 trait Decapsulator<P: ParameterSet>: Sized {
     fn new(key: SecretKey<P>, backend: Backend) -> Self;
     fn decapsulate(&self, backend: Backend, ciphertext: &Ciphertext<P>) -> SharedSecret;

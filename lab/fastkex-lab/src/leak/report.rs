@@ -1,4 +1,4 @@
-//! What `fastkex-lab leak` says of a comparison.
+//! The rows and table of `fastkex-lab leak`.
 
 use measure::{Align, Table, grouped};
 use output::Failure;
@@ -19,15 +19,18 @@ pub(crate) struct Row {
     samples: usize,
     /// Whether all were taken that were asked for.
     complete: bool,
-    /// What `cycles` and its likes are: core cycles, or nanoseconds where there is no time-stamp counter.
+    /// The unit of `cycles` and similar fields: core cycles, or nanoseconds where there is no
+    /// time-stamp counter.
     unit: &'static str,
     /// Half of the first class's times are below.
     median: Option<f64>,
-    /// How much more time the second class took in the mean of the share of times of which t is the largest.
+    /// How much more time the second class took in the mean of the share of times of which t is the
+    /// largest.
     difference: f64,
     /// The standard error of that difference.
     error: f64,
-    /// The least such difference, were it in each time, that would have been a leak; `None` if there already is one.
+    /// The least such difference, were it in each time, that would have been a leak; `None` if
+    /// there already is one.
     visible: Option<f64>,
     #[serde(flatten)]
     pub(crate) comparison: Comparison,
@@ -35,7 +38,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// What came of `times`, of a parameter set and a backend or of none.
+    /// The row for `times`, of a parameter set and a backend or of none.
     pub(crate) fn new(
         of: Option<(&'static str, &'static str)>,
         operation: &'static str,

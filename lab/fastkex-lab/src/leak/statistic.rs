@@ -1,5 +1,6 @@
-//! Whether two sets of times are of one distribution: Welch's t-test of their means and of their spreads, on all times and on those
-//! below percentiles of both (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?", section 2).
+//! Whether two sets of times are of one distribution: Welch's t-test of their means and of their
+//! spreads, on all times and on those below percentiles of both (Reparaz, Balasch and Verbauwhede,
+//! "Dude, is my code constant time?", section 2).
 
 use std::collections::BTreeMap;
 
@@ -14,14 +15,14 @@ pub(crate) const CLEAR: f64 = 10.0;
 /// Times of each class below which nothing can be said.
 pub(crate) const ENOUGH: usize = 1000;
 
-/// Steps in which slow times are left out. Interruptions are among the slowest, so the mean of all is not precise; a difference
-/// of one step in many is in the mean of some share.
+/// Steps in which slow times are left out. Interruptions are among the slowest, so the mean of all
+/// is not precise; a difference of one step in many is in the mean of some share.
 const SHARES: u32 = 100;
 
 /// A t without limit, of times that are all alike, would be no number in JSON.
 const LARGEST: f64 = 1e6;
 
-/// What the t-test was made of.
+/// The subset of times in a t-test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Of {
@@ -31,10 +32,11 @@ pub(crate) enum Of {
     Spread,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Comparison {
-    /// The t statistic of the largest absolute value; positive if the second class takes longer, or spreads more.
+    /// The t statistic of the largest absolute value; positive if the second class takes longer, or
+    /// spreads more.
     pub(crate) t: f64,
     pub(crate) of: Of,
     /// The share of times, fastest first, that it is made of.
@@ -47,7 +49,7 @@ pub(crate) struct Comparison {
     pub(crate) error: f64,
 }
 
-/// What a comparison tells.
+/// The verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
@@ -58,7 +60,7 @@ pub(crate) enum Verdict {
 }
 
 impl Comparison {
-    /// What it tells if the class with fewer times has `samples`.
+    /// The verdict if the class with fewer times has `samples`.
     pub(crate) fn verdict(&self, samples: usize) -> Verdict {
         match self.t.abs() {
             _ if samples < ENOUGH => Verdict::TooFew,
@@ -109,7 +111,7 @@ impl Sums {
     }
 }
 
-/// What Welch's t-test says of two classes.
+/// Welch's t-test of two classes.
 struct Test {
     t: f64,
     difference: f64,
@@ -136,8 +138,8 @@ fn count(runs: &Runs) -> f64 {
     runs.iter().map(|(_, count)| count).sum()
 }
 
-/// Delays times as the clock that took them would show it, which may go in steps: a time between two that occur often becomes one
-/// or the other, so that the mean is right.
+/// Delays times as the clock that took them would show it, which may go in steps: a time between
+/// two that occur often becomes one or the other, so that the mean is right.
 fn delayed(runs: &Runs, delay: u64, frequent: &[u64]) -> Runs {
     let mut all = BTreeMap::new();
     for &(time, count) in runs {
@@ -184,7 +186,8 @@ impl Classes {
         compare(&self.0[0], &self.0[1])
     }
 
-    /// Times that occur often: the steps of the clock, if it goes in steps, less those that it rarely makes.
+    /// Times that occur often: the steps of the clock, if it goes in steps, less those that it
+    /// rarely makes.
     fn frequent(&self) -> Vec<u64> {
         /// How much more often a usual time occurs than the rarest of these.
         const RARER: f64 = 16.0;
@@ -264,15 +267,16 @@ fn share(i: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use artifacts::Numbers;
+
     use super::*;
 
     /// Times of an operation of 20000 ticks on a machine that has other things to do.
-    struct Machine(u64);
+    struct Machine(Numbers);
 
     impl Machine {
         fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            self.0 >> 33
+            self.0.bits() >> 33
         }
 
         fn time(&mut self) -> u64 {
@@ -301,7 +305,7 @@ mod tests {
     #[test]
     fn equal_classes_are_no_leak() {
         let suspicious = (0..200)
-            .map(|seed| Classes::new(Machine(seed).classes(2_000, 0, 1)).compare())
+            .map(|seed| Classes::new(Machine(Numbers::new(seed)).classes(2_000, 0, 1)).compare())
             .filter(|comparison| comparison.verdict(ENOUGH) != Verdict::Nothing)
             .inspect(|comparison| assert_ne!(comparison.verdict(ENOUGH), Verdict::Leak));
         assert!(suspicious.count() <= 1);
@@ -309,9 +313,10 @@ mod tests {
 
     #[test]
     fn a_leaking_function_is_found() {
-        // A branch that takes a fraction of a percent; one that is taken rarely; one that saves time.
+        // A branch that takes a fraction of a percent; one that is taken rarely; one that saves
+        // time.
         for (more, once_in) in [(20, 1), (500, 20)] {
-            let [a, b] = Machine(1).classes(20_000, more, once_in);
+            let [a, b] = Machine(Numbers::new(1)).classes(20_000, more, once_in);
             let (slower, faster) = (compared(&a, &b), compared(&b, &a));
             for comparison in [slower, faster] {
                 assert_eq!(
@@ -324,7 +329,7 @@ mod tests {
             assert!(faster.t < 0.0 && faster.difference < 0.0, "{more}, {once_in}: {faster:?}");
         }
         // Without the slowest times left out, interruptions would hide it.
-        let sums = Machine(1).classes(20_000, 20, 1).map(|times| {
+        let sums = Machine(Numbers::new(1)).classes(20_000, 20, 1).map(|times| {
             let mut sums = Sums::default();
             times.iter().for_each(|&time| sums.add(time as f64 - 20_000.0, 1.0));
             sums
@@ -334,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_difference_of_spread_alone_is_found() {
-        let mut machine = Machine(3);
+        let mut machine = Machine(Numbers::new(3));
         let mut sums = [Sums::default(); 2];
         for _ in 0..20_000 {
             sums[0].add((machine.next() % 101) as f64 - 50.0, 1.0);
@@ -371,7 +376,7 @@ mod tests {
 
     #[test]
     fn the_least_visible_delay_is_found_and_half_of_it_is_not() {
-        let [a, b] = Machine(5).classes(20_000, 0, 1);
+        let [a, b] = Machine(Numbers::new(5)).classes(20_000, 0, 1);
         // A clock that goes in steps, but for a time now and then.
         for step in [1, 26] {
             let on_clock = |times: &[u64], delay: u64| -> Vec<u64> {

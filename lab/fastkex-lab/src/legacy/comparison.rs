@@ -1,4 +1,5 @@
-//! Who takes part, and how: each sample has a client of its own, as an ENGINE is configured for a whole process.
+//! The candidates on OpenSSL 1.1.1. Each sample has a client of its own, as an ENGINE is configured
+//! for a whole process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use timer::results::{Plan, Run, Scene, Series};
 use super::{CERTIFICATE, CURVES, LATTICES, WARM_UP};
 use crate::programs::Programs;
 
-/// Where OpenSSL 1.1.1 is installed.
+/// Folders in which OpenSSL 1.1.1 is installed.
 pub(crate) struct Prefixes {
     /// With the patches.
     pub(crate) patched: PathBuf,
@@ -72,7 +73,8 @@ struct Entry {
 }
 
 impl<'a> Comparison<'a> {
-    /// Starts the servers: a stunnel each with the ENGINE, without it, and with the reference implementation if there is one.
+    /// Starts the servers: a stunnel each with the ENGINE, without it, and with the reference
+    /// implementation if there is one.
     ///
     /// # Errors
     /// One does not start.
@@ -130,7 +132,8 @@ impl<'a> Comparison<'a> {
         self.entries.len()
     }
 
-    /// All samples, in turns, in another order each time. `processors` are those of clients and servers.
+    /// All samples, in turns, in another order each time. `processors` are those of clients and
+    /// servers.
     ///
     /// # Errors
     /// A client cannot be run, or negotiates another group.
@@ -236,14 +239,15 @@ pub(crate) fn sizes(plan: &Plan, samples: usize) -> [String; 6] {
     ]
 }
 
-/// How long so many samples may take: on a busy machine the reference implementation takes 60 ms a connection.
+/// How long so many samples may take: on a busy machine the reference implementation takes 60 ms a
+/// connection.
 pub(crate) fn timeout(plan: &Plan, samples: usize) -> Duration {
     const EACH: Duration = Duration::from_millis(200);
     let connections = (plan.connections + WARM_UP) * samples;
     Duration::from_secs(60) + EACH * connections.try_into().unwrap_or(u32::MAX)
 }
 
-/// What OpenSSL 1.1.1 reads. Without tickets, as nobody comes back.
+/// The configuration of OpenSSL 1.1.1. Without tickets, as no session is resumed.
 fn configuration(kind: Kind, engine: &Path) -> String {
     let engines = match kind {
         Kind::Engine(command) => format!(

@@ -1,4 +1,5 @@
-//! `fastkex-lab demo-1.1.1`: OpenSSLNTRU's handshakes on OpenSSL 1.1.1, with an ENGINE (section 4.4; appendix F.5.2).
+//! `fastkex-lab demo-1.1.1`: OpenSSLNTRU's handshakes on OpenSSL 1.1.1, with an ENGINE (section
+//! 4.4; appendix F.5.2).
 
 mod comparison;
 mod outcome;
@@ -22,17 +23,19 @@ use comparison::{Comparison, Prefixes};
 
 /// Programs, and the packages of Debian that have them.
 const PROGRAMS: [(&str, &str); 1] = [("stunnel", "stunnel4")];
-/// What the build of a stunnel takes.
+/// Programs that build stunnel.
 const BUILD_PROGRAMS: [(&str, &str); 3] = [("cc", "gcc"), ("make", "make"), ("curl", "curl")];
 
 /// Time handshakes with OpenSSL 1.1.1 and the ENGINE, as OpenSSLNTRU has it
 ///
-/// Builds a stunnel for patched OpenSSL 1.1.1 from Debian's source, starts it on loopback in front of a small HTTP server, and times full
-/// TLS 1.3 handshakes, one after the other, of a client with OpenSSL 1.1.1: sntrup761 by the ENGINE with keys in batches and one by one, and by
-/// the reference implementation where it has been built, sntrup857, X25519 and P-256. They take turns, sample by sample. Then the same groups
-/// with the system's OpenSSL, the module and stock stunnel, and with OpenSSL 4.0 where 'make test-matrix' has built it. Says whether the
-/// artifact's claims hold (appendix F.5.2), and leaves samples, figures and a page. Exits with 0 if every connection succeeded with the group
-/// it should, with 1 if one did not, with 2 if it could not be run.
+/// Builds a stunnel for patched OpenSSL 1.1.1 from Debian's source, starts it on loopback in front
+/// of a small HTTP server, and times full TLS 1.3 handshakes, one after the other, of a client with
+/// OpenSSL 1.1.1: sntrup761 by the ENGINE with keys in batches and one by one, and by the reference
+/// implementation where it has been built, sntrup857, X25519 and P-256. They take turns, sample by
+/// sample. Then the same groups with the system's OpenSSL, the module and stock stunnel, and with
+/// OpenSSL 4.0 where 'make test-matrix' has built it. Says whether the artifact's claims hold
+/// (appendix F.5.2), and leaves samples, figures and a page. Exits with 0 if every connection
+/// succeeded with the group it should, with 1 if one did not, with 2 if it could not be run.
 #[derive(Args, Debug)]
 pub(crate) struct DemoLegacy {
     /// The paper's 100 samples of 8192 connections: hours
@@ -47,7 +50,7 @@ pub(crate) struct DemoLegacy {
     /// Leave out all but OpenSSL 1.1.1
     #[arg(long)]
     alone: bool,
-    /// Where samples, figures and the page go [default: demo-1.1.1 in cargo's target folder]
+    /// Folder for samples, figures and the page [default: demo-1.1.1 in cargo's target folder]
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// The source of stunnel, if it is not to be fetched
@@ -55,7 +58,8 @@ pub(crate) struct DemoLegacy {
     source: Option<PathBuf>,
 }
 
-/// Connections before each sample that are not counted: by then batches have grown to their full size in a process that has just begun.
+/// Connections before each sample that are not counted: by then batches have grown to their full
+/// size in a process that has just begun.
 const WARM_UP: usize = 384;
 /// The groups of the ENGINE, and those that they are compared with.
 const LATTICES: [&str; 2] = ["sntrup761", "sntrup857"];
@@ -139,7 +143,8 @@ impl DemoLegacy {
         let groups = [LATTICES, CURVES].concat();
         let mut files = Vec::new();
         let newer = newer_libraries();
-        // Stock stunnel is linked to the system's OpenSSL: another major version has a server of ours.
+        // Stock stunnel is linked to the system's OpenSSL: another major version has a server of
+        // ours.
         for (server, libraries) in [("stunnel", None)]
             .into_iter()
             .chain(newer.iter().map(|folder| ("minimal", Some(folder))))

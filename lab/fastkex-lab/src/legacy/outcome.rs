@@ -1,12 +1,12 @@
-//! What is told, and what is left.
+//! The printed result and the files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use figures::{Claim, Recorded};
-use measure::{Align, Table, grouped};
+use measure::{Align, Table, grouped, quantile};
 use output::{Failure, Outcome};
-use timer::results::{Run, Series, quantile};
+use timer::results::{Run, Series};
 
 use crate::say;
 
@@ -20,7 +20,8 @@ pub(crate) fn write(folder: &Path, name: &str, run: &Run) -> Result<PathBuf, Fai
     Ok(path)
 }
 
-/// Draws figure 5 of each file, makes the page, and says what was found on OpenSSL 1.1.1, and beside it.
+/// Draws figure 5 of each file, makes the page, and says what was found on OpenSSL 1.1.1, and
+/// beside it.
 pub(crate) fn tell(found: &Run, files: &[PathBuf], folder: &Path) -> Outcome {
     let recorded = Recorded::read(files)?;
     let mut is_well = true;

@@ -17,7 +17,7 @@ const SOURCE: Source = Source {
     sha_256: "dcd895ab088b043d4e0bafa8b934e7ab3e697293828dbe9fce46cb7609a7dacf",
 };
 const FOLDER: &str = "stunnel-5.68";
-/// What of Debian's build has nothing to do with TLS, and takes libraries.
+/// Leaves out parts of Debian's build that have nothing to do with TLS and need libraries.
 const OPTIONS: [&str; 3] = ["--disable-libwrap", "--disable-systemd", "--disable-fips"];
 /// The program in the folder where it is kept.
 const PROGRAM: &str = "stunnel";
@@ -25,7 +25,7 @@ const PROGRAM: &str = "stunnel";
 const STAMP: &str = "stamp";
 const TIMEOUT: Duration = Duration::from_secs(900);
 
-/// Where it is kept: beside the OpenSSL that it is for.
+/// The folder of the build: beside the OpenSSL that it is for.
 fn folder(openssl: &Path) -> PathBuf {
     openssl.with_file_name(FOLDER)
 }

@@ -1,4 +1,5 @@
-//! `fastkex-lab plot batches`: what batches of keys cost, by their size, as a table and as a figure (OpenSSLNTRU, table 3 and figure 2).
+//! `fastkex-lab plot batches`: what batches of keys cost, by their size, as a table and as a figure
+//! (OpenSSLNTRU, table 3 and figure 2).
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +21,8 @@ use output::{Failure, Outcome};
 
 /// Measure key generation by the size of the batch, and draw it
 ///
-/// Prints a table and writes a figure of three panels: the latency of a batch, the cost of a key in it, and the memory it takes.
+/// Prints a table and writes a figure of three panels: the latency of a batch, the cost of a key in
+/// it, and the memory it takes.
 #[derive(Args, Debug)]
 pub(crate) struct Measure {
     /// The figure, an SVG file
@@ -35,7 +37,8 @@ pub(crate) struct Measure {
     /// Parameter sets, apart by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sets::parser(), default_value = "all")]
     algorithm: Vec<String>,
-    /// Instruction sets, apart by commas: portable, avx2, avx512 [default: the best that this machine has]
+    /// Instruction sets, apart by commas: portable, avx2, avx512 [default: the best that this
+    /// machine has]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
     backend: Vec<Backend>,
     /// Sizes of batches: the powers of two from one to another

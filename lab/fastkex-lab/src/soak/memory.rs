@@ -11,8 +11,9 @@ use testbed::{Server, children, resident_bytes, wait_for};
 pub(crate) const SAMPLES: u64 = 40;
 /// Of them, those in which memory may still grow.
 const WARM_UP: usize = 10;
-/// How much more it may be at the end than it ever was in the warm-up: a part and a constant, for what allocators and caches
-/// do. A leak of a kilobyte each thousand handshakes is found in a run of the default length.
+/// How much more it may be at the end than it ever was in the warm-up: a part and a constant, for
+/// what allocators and caches do. A leak of a kilobyte each thousand handshakes is found in a run
+/// of the default length.
 const GROWTH: f64 = 0.03;
 const GROWTH_BYTES: u64 = 2 << 20;
 const MEBIBYTE: f64 = (1 << 20) as f64;
@@ -60,14 +61,14 @@ impl Memory {
         names.chain(["this client".into()]).collect()
     }
 
-    /// What stands above samples.
+    /// The heading above samples.
     pub(crate) fn heading(&self) -> String {
         let mut line = format!("{:>12}{:>10}", "handshakes", "seconds");
         self.names().iter().for_each(|name| line += &format!("{name:>18}"));
         format!("{line}\n{}", "-".repeat(line.len()))
     }
 
-    /// What is wrong with it.
+    /// The error.
     pub(crate) fn wrong(&self) -> Vec<String> {
         let judge = |(index, name): (usize, &String)| {
             let series: Vec<_> =
@@ -78,7 +79,7 @@ impl Memory {
     }
 }
 
-/// What is wrong with the memory of a process.
+/// An error in the memory of a process.
 fn wrong_with(series: &[Option<u64>]) -> Option<String> {
     let Some(bytes) = series.iter().copied().collect::<Option<Vec<u64>>>() else {
         return Some("it has ended".into());

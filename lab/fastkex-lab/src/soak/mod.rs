@@ -27,9 +27,10 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// Make many handshakes with stock nginx and watch its memory
 ///
-/// This program fetches pages from nginx, which fetches each from itself: two full TLS 1.3 handshakes, in which nginx's workers are
-/// the server twice and the client once. Prints the memory of each worker, and of this program, as it goes. Exits with 0 if all
-/// handshakes used the group and memory stayed level once warm, with 1 if not, with 2 if it could not be run.
+/// This program fetches pages from nginx, which fetches each from itself: two full TLS 1.3
+/// handshakes, in which nginx's workers are the server twice and the client once. Prints the memory
+/// of each worker, and of this program, as it goes. Exits with 0 if all handshakes used the group
+/// and memory stayed level once warm, with 1 if not, with 2 if it could not be run.
 #[derive(Args, Debug)]
 pub(crate) struct Soak {
     /// Handshakes to make
@@ -54,7 +55,7 @@ fn group(name: &str) -> Result<String, String> {
     })
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     group: &'a str,
@@ -64,7 +65,7 @@ struct Report<'a> {
     /// The processes whose memory the samples have, in their order.
     processes: Vec<String>,
     samples: &'a [Sample],
-    /// What is wrong, one line each.
+    /// Errors, one line each.
     wrong: &'a [String],
 }
 

@@ -9,18 +9,6 @@ use timer::results::{
     MessageBytes, Peak, PeakStep, Plan, Run, Sample, Scene, Series, Traffic, What,
 };
 
-/// A generator that is the same each time.
-struct Random(u64);
-
-impl Random {
-    /// From 0 to 1.
-    fn next(&mut self) -> f64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
-
 fn traffic(hello: usize, answer: usize, requests: usize) -> Traffic {
     let messages = [
         ("ClientHello", true, hello),
@@ -53,12 +41,12 @@ pub(crate) fn series(
     requests: Option<usize>,
     plan: Plan,
 ) -> Series {
-    let mut random = Random(micros.to_bits() ^ 0x5eed);
+    let mut random = artifacts::Numbers::new(micros.to_bits() ^ 0x5eed);
     let mut sample = || {
-        let drift = 1.0 + 0.03 * (random.next() - 0.5);
+        let drift = 1.0 + 0.03 * (random.unit() - 0.5);
         let mut time = || {
-            let tail = if random.next() > 0.99 { 4.0 } else { 1.0 };
-            (micros * drift * tail * (0.92 + 0.16 * random.next() * random.next())) as u32
+            let tail = if random.unit() > 0.99 { 4.0 } else { 1.0 };
+            (micros * drift * tail * (0.92 + 0.16 * random.unit() * random.unit())) as u32
         };
         let microseconds: Vec<u32> = (0..plan.connections).map(|_| time()).collect();
         let seconds = microseconds.iter().map(|&time| f64::from(time)).sum::<f64>() / 1e6;

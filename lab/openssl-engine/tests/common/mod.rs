@@ -1,4 +1,5 @@
-//! What the tests share: patched OpenSSL 1.1.1 with the ENGINE, and another OpenSSL with the provider.
+//! What the tests share: patched OpenSSL 1.1.1 with the ENGINE, and another OpenSSL with the
+//! provider.
 
 #![allow(dead_code)]
 
@@ -24,7 +25,8 @@ pub(crate) enum Side {
     Stock,
     /// The system's OpenSSL as it is.
     System,
-    /// The system's OpenSSL, or that of the folder of libraries in `FASTKEX_TEST_OPENSSL`, and the provider.
+    /// The system's OpenSSL, or that of the folder of libraries in `FASTKEX_TEST_OPENSSL`, and the
+    /// provider.
     Provider,
 }
 
@@ -48,7 +50,8 @@ pub(crate) fn legacy() -> Option<PathBuf> {
     prefix
 }
 
-/// OpenSSL with the reference implementation; `None`, with a line that says so, before it has been built.
+/// OpenSSL with the reference implementation; `None`, with a line that says so, before it has been
+/// built.
 pub(crate) fn reference() -> Option<PathBuf> {
     let prefix = artifacts::legacy_reference();
     if prefix.is_none() {
@@ -137,7 +140,8 @@ impl Side {
         Some(command)
     }
 
-    /// A server that answers with each line reversed, and its port; `more` are arguments of `s_server`.
+    /// A server that answers with each line reversed, and its port; `more` are arguments of
+    /// `s_server`.
     pub(crate) fn server(
         self,
         stage: &Stage,

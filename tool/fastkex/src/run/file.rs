@@ -19,9 +19,9 @@ use rustix::fs::{Mode, OFlags};
 
 /// The folder of ours in one for all programs.
 const FOLDER: &str = "fastkex";
-/// Where a user's programs keep their state unless told otherwise, below the home folder.
+/// The default folder for a user's state, below the home folder.
 const STATE: &str = ".local/state";
-/// Where root's programs keep what need not outlive a restart.
+/// Root's folder for state that need not outlive a restart.
 const SYSTEM_RUNTIME: &str = "/run";
 
 /// Only their owner reads and writes files, and enters folders.

@@ -1,7 +1,7 @@
 //! A run as text.
 
-use measure::{Align, Table, grouped, percent};
-use timer::results::{PeakStep, Run, Series, What, quantile};
+use measure::{Align, Table, grouped, percent, quantile};
+use timer::results::{PeakStep, Run, Series, What};
 
 /// Tables, and how they came about.
 pub(crate) fn text(run: &Run) -> String {

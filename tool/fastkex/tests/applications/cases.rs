@@ -57,7 +57,7 @@ pub(crate) const NGINX_COMMAND: Case = Case {
     ..NGINX_SERVER
 };
 
-/// What is denied is answered with a text, as Apache's user may not look into the folder.
+/// Denied requests are answered with a text, as Apache's user may not look into the folder.
 const APACHE: &str = "ServerRoot /etc/ssl/example
 DefaultRuntimeDir /etc/ssl/example
 PidFile apache.pid

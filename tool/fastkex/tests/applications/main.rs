@@ -1,4 +1,5 @@
-//! Stock applications with the lines of `docs/applications.md`: the group of a connection, told by both ends.
+//! Stock applications with the lines of `docs/applications.md`: the group of a connection, told by
+//! both ends.
 
 mod cases;
 mod document;
@@ -19,16 +20,18 @@ pub(crate) struct Case {
     pub(crate) program: &'static str,
     pub(crate) package: &'static str,
     pub(crate) block: &'static str,
-    /// What stands in the block for the reader's own names, and what is put there: `{port}` is where the application listens, `{peer}` where the
-    /// other end does, and `{plain}` where there is a page without TLS.
+    /// Placeholders in the block for the reader's own names, and their values: `{port}` is where
+    /// the application listens, `{peer}` where the other end does, and `{plain}` where there is a
+    /// page without TLS.
     pub(crate) places: &'static [(&'static str, &'static str)],
-    /// Around the block; lines that begin with `%root` are for root only, who can become another user.
+    /// Around the block; lines that begin with `%root` are for root only, who can become another
+    /// user.
     pub(crate) frame: &'static str,
-    /// What is started, with `{file}` for the file with all that.
+    /// The command, with `{file}` for the file with all that.
     pub(crate) command: &'static [&'static str],
     pub(crate) role: Role,
     pub(crate) content: Content,
-    /// What a page served by it says, or what it prints of a page that is served to it.
+    /// Text of a page that it serves, or that it prints of a page that is served to it.
     pub(crate) served: &'static str,
     pub(crate) word: Option<(Source, Word)>,
     /// Whether OpenSSL's configuration alone does it.
@@ -52,7 +55,7 @@ pub(crate) enum Role {
     Client,
 }
 
-/// Where an application says it.
+/// The place where an application reports the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Page,
@@ -179,7 +182,8 @@ fn haproxy() {
     HAPROXY_CLIENT.run();
 }
 
-/// HAProxy loads the module by itself: there are no counts, and no configuration of OpenSSL's that could help.
+/// HAProxy loads the module by itself: there are no counts, and no configuration of OpenSSL's that
+/// could help.
 #[test]
 fn haproxy_by_itself() {
     let Some(setup) = Setup::new("haproxy", "haproxy") else { return };
@@ -228,7 +232,7 @@ fn every_block_is_tried() {
     assert_eq!(document::names().into_iter().collect::<BTreeSet<_>>(), tried);
 }
 
-/// What the README says in short is said here in full.
+/// The document has in full what the README has in short.
 #[test]
 fn the_readme_says_no_other_lines() {
     let readme = std::fs::read_to_string(artifacts::root().join("README.md")).unwrap();

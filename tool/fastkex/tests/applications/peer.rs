@@ -15,17 +15,18 @@ pub(crate) const GROUP: &str = "X25519SNTRUP761";
 const GROUPS: &str = "X25519SNTRUP761:X25519";
 /// For one read.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// What both sides of a connection say, to see that it carries something.
+/// Data that both sides send, to see that the connection carries it.
 pub(crate) const SERVED: &str = "served";
 
-/// What goes through a connection.
+/// The content of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Http,
     Dns,
 }
 
-/// A question for the address of example.test (RFC 1035, section 4.1), and its answer by the one who is asked.
+/// A question for the address of example.test (RFC 1035, section 4.1), and its answer by the one
+/// who is asked.
 const QUESTION: &[u8] = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x07example\x04test\0\0\x01\0\x01";
 const RECORD: &[u8] = b"\xc0\x0c\0\x01\0\x01\0\0\x0e\x10\0\x04\xc0\0\x02\x01";
 
@@ -148,7 +149,8 @@ impl Host {
     }
 }
 
-/// Serves a page without TLS, one connection after the other, as long as the program runs; gives the port.
+/// Serves a page without TLS, one connection after the other, as long as the program runs; gives
+/// the port.
 pub(crate) fn serve_plainly() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();

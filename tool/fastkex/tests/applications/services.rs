@@ -1,4 +1,4 @@
-//! Where services read OpenSSL's configuration from.
+//! Services and the files from which they read OpenSSL's configuration.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,8 @@ pub(crate) const BLOCKS: [&str; 5] =
 
 const PATH: &str = "/etc/ssl/fastkex.cnf";
 
-/// A service: what `fastkex doctor` calls it, its program, the block, the file that it goes to, and what of Debian's reads that file.
+/// A service: what `fastkex doctor` calls it, its program, the block, the file that it goes to, and
+/// what of Debian's reads that file.
 struct Service {
     name: &'static str,
     program: &'static str,

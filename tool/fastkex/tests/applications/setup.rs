@@ -1,4 +1,5 @@
-//! Where applications are tried: a folder with certificates and OpenSSL's configuration, and processes that go with it.
+//! The setup in which applications are tested: a folder with certificates and OpenSSL's
+//! configuration, and processes.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,10 +13,11 @@ use testbed::{Server, children};
 
 use crate::document::{block, replaced};
 
-/// Set by `make test-applications`, which has installed all of them: there one that is absent is a failure.
+/// Set by `make test-applications`, which has installed all of them: there one that is absent is a
+/// failure.
 const ALL: &str = "FASTKEX_TEST_APPLICATIONS";
 
-/// What says which groups there are.
+/// The place that sets the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// Neither of the others, to see that these do something.
@@ -73,7 +75,8 @@ impl Setup {
         self.set.stage.folder().join(name).display().to_string()
     }
 
-    /// Writes OpenSSL's configuration, and gives its path. Counts are on, for the module to tell, and its X25519 is, whatever the machine.
+    /// Writes OpenSSL's configuration, and gives its path. Counts are on, for the module to tell,
+    /// and its X25519 is, whatever the machine.
     pub(crate) fn configure(&self, way: Way) -> String {
         let ours = "[fastkex_sect]\n";
         let replacements = [

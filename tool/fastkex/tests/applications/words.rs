@@ -1,4 +1,4 @@
-//! What applications say of the group of their connection, each in its own way.
+//! Finds the group of a connection in the output of applications, each of which has its own format.
 
 use openssl_runtime::wire;
 
@@ -20,7 +20,7 @@ pub(crate) fn in_stunnel_log(log: &str) -> Option<String> {
     Some(ours.map_or_else(|| name.to_owned(), |group| group.name.to_owned()))
 }
 
-/// What `openssl -msg` prints, `    02 00 04 65 ...`.
+/// A dump of `openssl -msg`, `    02 00 04 65 ...`.
 pub(crate) fn in_openssl_messages(text: &str) -> Option<String> {
     in_dump(text, |line| line.strip_prefix("    "))
 }
@@ -33,7 +33,8 @@ pub(crate) fn in_curl_trace(text: &str) -> Option<String> {
     })
 }
 
-/// Apache's log, `[...] ... | 0010: 78 49 54 61 ... xITa |`. Lines of other processes may stand between those of a dump.
+/// Apache's log, `[...] ... | 0010: 78 49 54 61 ... xITa |`. Lines of other processes may stand
+/// between those of a dump.
 pub(crate) fn in_apache_log(text: &str) -> Option<String> {
     let dumps = text.lines().filter_map(|line| line.split_once("| ")?.1.split_once(": "));
     // Each begins anew.
@@ -46,12 +47,13 @@ pub(crate) fn in_apache_log(text: &str) -> Option<String> {
     in_openssl_messages(&dumps)
 }
 
-/// What our callback in Python prints: a message a line.
+/// Output of our callback in Python: a message a line.
 pub(crate) fn in_python_messages(text: &str) -> Option<String> {
     text.lines().find_map(|line| in_dump(line, |line| line.strip_prefix("message ")))
 }
 
-/// The group of the ServerHello in a dump, where `hex` tells the hexadecimal digits of a line that has some.
+/// The group of the ServerHello in a dump, where `hex` tells the hexadecimal digits of a line that
+/// has some.
 fn in_dump(text: &str, hex: impl Fn(&str) -> Option<&str>) -> Option<String> {
     let mut messages = vec![Vec::new()];
     for line in text.lines() {
@@ -74,7 +76,8 @@ fn in_dump(text: &str, hex: impl Fn(&str) -> Option<&str>) -> Option<String> {
 
 #[test]
 fn other_lines_may_stand_in_apaches_dumps() {
-    // A ServerHello with a random of zeros, no session, TLS_AES_128_GCM_SHA256 and a key share of X25519.
+    // A ServerHello with a random of zeros, no session, TLS_AES_128_GCM_SHA256 and a key share of
+    // X25519.
     let share = [&[0, 51, 0, 36, 0, 29, 0, 32][..], &[7; 32]].concat();
     let body = [&[3, 3][..], &[0; 32], &[0, 0x13, 1, 0, 0, share.len() as u8], &share].concat();
     let message = [&[2, 0, 0, body.len() as u8], &body[..]].concat();

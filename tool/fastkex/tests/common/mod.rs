@@ -1,4 +1,5 @@
-//! Shared by the tests of the commands: the program under test, its environment, and how it refuses.
+//! Shared by the tests of the commands: the program under test, its environment, and how it
+//! refuses.
 
 #![allow(dead_code)]
 

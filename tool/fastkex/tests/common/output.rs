@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::{Tool, prefix, stderr, stdout};
 
-/// Where nothing can be written to.
+/// An output that takes nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Closed {
     /// A pipe that nobody reads.

@@ -1,0 +1,51 @@
+//! A generator for tests: small, and the same in every run.
+
+/// Numbers of SplitMix64.
+pub struct Numbers(u64);
+
+impl Numbers {
+    /// The numbers that belong to a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number from 0 to `bound - 1`.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.bits() % bound as u64) as usize
+    }
+
+    /// A number from 0 to 1, without 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// One of several texts.
+    pub fn pick<'a, S: AsRef<str>>(&mut self, from: &'a [S]) -> &'a str {
+        from[self.below(from.len())].as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_splitmix64() {
+        // From the reference implementation of Sebastiano Vigna, seed 0.
+        let mut numbers = Numbers::new(0);
+        assert_eq!(
+            [numbers.bits(), numbers.bits()],
+            [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]
+        );
+        assert!((0..1000).all(|_| numbers.below(7) < 7 && (0.0..1.0).contains(&numbers.unit())));
+    }
+}
