@@ -245,7 +245,9 @@ impl Mapping {
         for place in &SPARE {
             let Some(mut mapping) = Self::take(place) else { continue };
             // A much larger mapping is left for larger values.
-            if mapping.on_fork == on_fork && (bytes..=bytes.saturating_mul(2)).contains(&mapping.bytes) {
+            if mapping.on_fork == on_fork
+                && (bytes..=bytes.saturating_mul(2)).contains(&mapping.bytes)
+            {
                 if mapping.locked_by != process {
                     mapping.arena.lock(1);
                     mapping.locked_by = process;

@@ -9,7 +9,6 @@ pub(crate) trait Erase {
 }
 
 /// Overwrites `elements` with zeros. The barrier keeps the compiler from removing the writes.
-
 #[inline(always)]
 pub(crate) fn wipe<E: Copy + Default>(elements: &mut [E]) {
     elements.fill(E::default());
