@@ -15,9 +15,9 @@ use bench::openssl::OpenSsl;
 use bench::report::Report;
 use bench::{signature, versions};
 use clap::{Parser, ValueEnum};
-use output::{Failure, Outcome};
 use curve25519::x25519::PublicKey;
 use measure::{Options, Subject};
+use output::{Failure, Outcome};
 use sntrup::{Backend, ParameterSet};
 
 /// Sizes of the batches in which ours makes keys.
