@@ -3,21 +3,17 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 use core::time::Duration;
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 
 use curve25519::Choice;
 use kex::{Backend, BackendError, TLS_GROUPS};
 use keypool::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
-use openssl_abi::{Core, environment};
+use openssl_abi::Core;
 use settings::{
     BACKEND, BATCH, CODE_POINTS, ED25519, Key, MAX_AGE, POOL, REFILL, STATISTICS, WARM_UP,
     WARM_UP_LOAD, X25519, code_point_key,
 };
 use warmup::{Load, Mode};
-
-/// Chooses an instruction set, for tests. Ignored in programs that have more rights than their
-/// caller.
-const BACKEND_VARIABLE: &CStr = c"FASTKEX_BACKEND";
 
 /// Code points of groups that libssl may have itself, and reserved ones (RFC 8446).
 const TAKEN: &[RangeInclusive<u16>] =
@@ -38,7 +34,7 @@ pub(crate) struct Config {
 /// Reasons to reject the configuration.
 #[derive(Debug)]
 pub(crate) enum ConfigError {
-    Backend { key: &'static str, error: BackendError },
+    Backend(BackendError),
     Value { key: &'static str, value: String, expected: String },
     CodePoint { key: String, value: String },
     DuplicateCodePoint { first: &'static str, second: &'static str, value: u16 },
@@ -47,7 +43,7 @@ pub(crate) enum ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ConfigError::Backend { key, error } => write!(f, "fastkex: {key}: {error}"),
+            ConfigError::Backend(error) => write!(f, "fastkex: {}: {error}", BACKEND.name),
             ConfigError::Value { key, value, expected } => {
                 write!(f, "fastkex: {key} = {value}: expected {expected}")
             }
@@ -65,21 +61,16 @@ impl fmt::Display for ConfigError {
 }
 
 impl Config {
-    /// Reads the module's section from the core, and the environment variable. Keys that are
-    /// unknown are never asked for: `fastkex doctor` reports them.
+    /// Reads the module's section from the core. Unknown keys are never asked for: `fastkex doctor`
+    /// reports them. No environment variable counts: a caller could change what a program does that
+    /// runs with more rights.
     pub(crate) fn read(core: &Core) -> Result<Config, ConfigError> {
         let value = |key: &str| core.parameter(&CString::new(key).unwrap_or_default());
 
-        let named = |key, name: &str| {
-            Backend::named(name).map_err(|error| ConfigError::Backend { key, error })
-        };
-        let mut backend = match value(BACKEND.name) {
-            Some(name) => named(BACKEND.name, &name)?,
+        let backend = match value(BACKEND.name) {
+            Some(name) => Backend::named(&name).map_err(ConfigError::Backend)?,
             None => Backend::best(),
         };
-        if let Some(name) = environment(BACKEND_VARIABLE) {
-            backend = named("FASTKEX_BACKEND", &name)?;
-        }
 
         let mut code_points = Vec::<u16>::with_capacity(TLS_GROUPS.len());
         for group in TLS_GROUPS {

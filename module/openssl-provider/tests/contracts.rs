@@ -20,11 +20,9 @@ fn callers_get_what_the_manuals_promise() {
         artifacts::skipped("no valgrind (apt-get install valgrind)");
         return;
     }
-    // Instructions that valgrind does not know are not to be chosen.
     run(Command::new("valgrind")
         .args(["--quiet", "--error-exitcode=9"])
         .arg(&program.path)
         .arg(module())
-        .arg("buffers")
-        .env("FASTKEX_BACKEND", "portable"));
+        .arg("buffers"));
 }

@@ -461,6 +461,5 @@ fn programs_in_c_get_what_the_default_provider_gives() {
         .args(["--show-leak-kinds=definite,indirect,possible"])
         .args(["--errors-for-leak-kinds=definite,indirect,possible"])
         .arg(&program.path)
-        .arg("10")
-        .env("FASTKEX_BACKEND", "portable"));
+        .arg("10"));
 }

@@ -23,8 +23,6 @@ fn a_thousand_loads_leave_nothing_behind() {
         .arg(&program.path)
         .arg(common::module())
         .arg(ROUNDS)
-        // Instructions that valgrind does not know are not to be chosen.
-        .env("FASTKEX_BACKEND", "portable")
         .env_remove("OPENSSL_CONF")
         .output()
         .unwrap();

@@ -184,7 +184,7 @@ fn run_once(
         // Else the dynamic linker stores all registers on the stack when a function is first
         // called.
         .env("LD_BIND_NOW", "1");
-    for variable in ["OPENSSL_CONF", "FASTKEX_BACKEND", "MALLOC_PERTURB_", "GLIBC_TUNABLES"] {
+    for variable in ["OPENSSL_CONF", "MALLOC_PERTURB_", "GLIBC_TUNABLES"] {
         command.env_remove(variable);
     }
     let ran = command.output().unwrap();
