@@ -9,34 +9,28 @@ use peak_alloc::PeakAlloc;
 static HEAP: PeakAlloc = PeakAlloc;
 
 /// The result of `operation`, and the most bytes that it had at once, beyond those allocated before:
-/// of the heap, and whole pages of protected memory (`secret::Secret`). Other threads count, too.
+/// of the heap, and whole pages of protected memory (`secret::Secret`), which a process keeps for its
+/// next secrets: so this counts them only once in a process. Other threads count, too.
 pub(crate) fn high_water<T>(operation: impl FnOnce() -> T) -> (T, usize) {
-    let before = HEAP.current_usage();
+    let (before, protected_before) = (HEAP.current_usage(), protected_bytes());
     HEAP.reset_peak_usage();
-    forget_references();
     let result = operation();
     let heap = HEAP.peak_usage().saturating_sub(before);
-    (result, heap + protected_bytes())
+    (result, heap + protected_bytes().saturating_sub(protected_before))
 }
 
-/// Pages count as referenced from now on (proc(5), `/proc/PID/clear_refs`). Kernels without that
-/// count all pages that were ever used.
-fn forget_references() {
-    let _ = fs::write("/proc/self/clear_refs", "1");
-}
-
-/// Bytes of referenced pages in mappings that are left out of core dumps: protected memory is.
+/// Bytes in memory of the mappings that are left out of core dumps: protected memory is.
 fn protected_bytes() -> usize {
     let maps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
-    let (mut referenced, mut total) = (0, 0);
+    let (mut in_memory, mut total) = (0, 0);
     for line in maps.lines() {
-        if let Some(rest) = line.strip_prefix("Referenced:") {
+        if let Some(rest) = line.strip_prefix("Rss:") {
             let kibibytes = rest.trim().trim_end_matches(" kB").parse::<usize>();
-            referenced = kibibytes.unwrap_or(0) * 1024;
+            in_memory = kibibytes.unwrap_or(0) * 1024;
         } else if let Some(flags) = line.strip_prefix("VmFlags:")
             && flags.split_whitespace().any(|flag| flag == "dd")
         {
-            total += referenced;
+            total += in_memory;
         }
     }
     total

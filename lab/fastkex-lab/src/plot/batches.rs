@@ -2,12 +2,14 @@
 //! (OpenSSLNTRU, table 3 and figure 2).
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use clap::Args;
 use figures::{Batches, Point, Recorded};
 use indicatif::ProgressBar;
 use measure::{Align, Options, Table};
+use serde::{Deserialize, Serialize};
 use sntrup::{Backend, Error, KeyPair, ParameterSet};
 
 use super::{check_writable, write};
@@ -47,6 +49,18 @@ pub(crate) struct Measure {
     /// Seconds for the time of each batch size
     #[arg(long, value_name = "SECONDS", value_parser = measuring::seconds, default_value = "0.2")]
     seconds: Duration,
+    /// Print the memory of each batch as JSON, and nothing else: for one batch, in a process that
+    /// the measurement starts
+    #[arg(long, hide = true)]
+    memory: bool,
+}
+
+/// Memory of a batch.
+#[derive(Serialize, Deserialize)]
+struct Memory {
+    heap_bytes: usize,
+    /// `None` where the kernel's page map cannot be read.
+    stack_bytes: Option<usize>,
 }
 
 /// Powers of two.
@@ -76,11 +90,23 @@ impl Sizes {
 }
 
 const MEMORY_METHOD: &str = "heap is the most that a counting allocator saw allocated at once, and the \
-     referenced pages of protected memory; stack is what was touched of a fresh \
-     thread's stack, in pages, by the kernel's page map; both of one batch, the keys included";
+     pages of protected memory; stack is what was touched of a fresh thread's stack, in pages, by the \
+     kernel's page map; both of one batch in a process of its own, the keys included";
 
 impl Measure {
     pub(crate) fn run(&self) -> Outcome {
+        if self.memory {
+            for name in &self.algorithm {
+                for &backend in &self.backend {
+                    for batch in self.batches.all() {
+                        let memory = for_set(name, MemoryOfSet { backend, batch });
+                        let memory = memory.ok_or_else(|| unknown(name))?;
+                        output::line(json::text(&memory.map_err(Failure::about(name))?)?)?;
+                    }
+                }
+            }
+            return Ok(true);
+        }
         for path in [Some(&self.output), self.json.as_ref()].into_iter().flatten() {
             check_writable(path)?;
         }
@@ -110,12 +136,10 @@ impl Measure {
             for &backend in &backends {
                 for batch in self.batches.all() {
                     let progress = &progress;
-                    let point = for_set(name, OfSet { options, backend, batch, progress });
-                    points.push(
-                        point
-                            .ok_or_else(|| Failure::new(format!("unknown parameter set {name}")))?
-                            .map_err(Failure::about(name))?,
-                    );
+                    let memory = memory_in_a_process(name, backend, batch)?;
+                    let set = OfSet { options, backend, batch, memory, progress };
+                    let point = for_set(name, set).ok_or_else(|| unknown(name))?;
+                    points.push(point.map_err(Failure::about(name))?);
                 }
             }
         }
@@ -125,21 +149,36 @@ impl Measure {
     }
 }
 
-struct OfSet<'a> {
-    options: Options,
-    backend: Backend,
-    batch: usize,
-    progress: &'a ProgressBar,
+fn unknown(name: &str) -> Failure {
+    Failure::new(format!("unknown parameter set {name}"))
 }
 
-impl ForSet for OfSet<'_> {
-    type Output = Result<Point, Error>;
+/// The memory of a batch in a process that has made none before.
+fn memory_in_a_process(name: &str, backend: Backend, batch: usize) -> Result<Memory, Failure> {
+    let program = std::env::current_exe().map_err(Failure::about("this program"))?;
+    let made = Command::new(program)
+        .args(["plot", "batches", "--memory", "--algorithm", name, "--backend", backend.name()])
+        .args(["--batches", &format!("{batch}..{batch}")])
+        .output()
+        .map_err(Failure::about("memory of a batch"))?;
+    if !made.status.success() {
+        let errors = String::from_utf8_lossy(&made.stderr);
+        return Err(Failure::new(format!("memory of a batch: {}: {errors}", made.status)));
+    }
+    serde_json::from_slice(&made.stdout).map_err(Failure::about("memory of a batch"))
+}
 
-    fn run<P: ParameterSet>(self) -> Result<Point, Error> {
-        let OfSet { options, backend, batch, progress } = self;
-        progress.set_message(format!("{} {} {batch}", P::NAME, backend.name()));
+struct MemoryOfSet {
+    backend: Backend,
+    batch: usize,
+}
+
+impl ForSet for MemoryOfSet {
+    type Output = Result<Memory, Error>;
+
+    fn run<P: ParameterSet>(self) -> Result<Memory, Error> {
+        let MemoryOfSet { backend, batch } = self;
         let generate = || KeyPair::<P>::generate_batch(backend, batch, &mut random());
-        let per_key = measure_fallible(&options, batch, generate)?;
         // The heap is counted where the stack is measured; where that is not possible, here.
         let in_thread = measure::stack_high_water(|| heap::high_water(generate));
         let ((keys, heap_bytes), stack_bytes) = match in_thread {
@@ -147,6 +186,26 @@ impl ForSet for OfSet<'_> {
             Err(_) => (heap::high_water(generate), None),
         };
         keys?;
+        Ok(Memory { heap_bytes, stack_bytes })
+    }
+}
+
+struct OfSet<'a> {
+    options: Options,
+    backend: Backend,
+    batch: usize,
+    memory: Memory,
+    progress: &'a ProgressBar,
+}
+
+impl ForSet for OfSet<'_> {
+    type Output = Result<Point, Error>;
+
+    fn run<P: ParameterSet>(self) -> Result<Point, Error> {
+        let OfSet { options, backend, batch, memory, progress } = self;
+        progress.set_message(format!("{} {} {batch}", P::NAME, backend.name()));
+        let generate = || KeyPair::<P>::generate_batch(backend, batch, &mut random());
+        let per_key = measure_fallible(&options, batch, generate)?;
         progress.inc(1);
         Ok(Point {
             algorithm: P::NAME.into(),
@@ -154,8 +213,8 @@ impl ForSet for OfSet<'_> {
             batch,
             per_key,
             keys_bytes: batch * (P::PUBLIC_KEY_BYTES + P::SECRET_KEY_BYTES),
-            heap_bytes,
-            stack_bytes,
+            heap_bytes: memory.heap_bytes,
+            stack_bytes: memory.stack_bytes,
         })
     }
 }
