@@ -1,6 +1,6 @@
 /* Loads and unloads the module over and over in two library contexts at once, using it now and
  * then.
- * Usage: lifecycle MODULE ROUNDS */
+ * Usage: lifecycle CONFIGURATION ROUNDS */
 #include "common/check.h"
 
 #include <openssl/evp.h>
@@ -37,7 +37,7 @@ static void use(OSSL_LIB_CTX *context, const char *group)
 int main(int argc, char **argv)
 {
     CHECK(argc == 3);
-    const char *module = argv[1];
+    const char *configuration = argv[1];
     const char *groups[] = { "sntrup653", "X25519SNTRUP761", "sntrup1277" };
     for (long round = 0; round < atol(argv[2]); round++) {
         OSSL_LIB_CTX *contexts[2] = { OSSL_LIB_CTX_new(), OSSL_LIB_CTX_new() };
@@ -45,7 +45,8 @@ int main(int argc, char **argv)
         for (int i = 0; i < 2; i++) {
             CHECK(contexts[i] != NULL);
             CHECK((theirs[i] = OSSL_PROVIDER_load(contexts[i], "default")) != NULL);
-            CHECK((ours[i] = OSSL_PROVIDER_load(contexts[i], module)) != NULL);
+            CHECK(OSSL_LIB_CTX_load_config(contexts[i], configuration) == 1);
+            CHECK((ours[i] = OSSL_PROVIDER_load(contexts[i], "fastkex")) != NULL);
         }
         if (round % 100 == 0) {
             use(contexts[round / 100 % 2], groups[round / 100 % 3]);

@@ -63,7 +63,7 @@ int posix_memalign(void **place, size_t alignment, size_t size)
     return fails(size, __builtin_return_address(0)) ? ENOMEM : next(place, alignment, size);
 }
 
-/* Smaller ones are no memory for secrets. */
+/* Mappings for secrets are larger; the C library and the loader do not call this function. */
 enum { LARGE_MAPPING = 64 << 10 };
 
 void *mmap(void *address, size_t size, int protection, int flags, int descriptor, off_t offset)
@@ -71,8 +71,7 @@ void *mmap(void *address, size_t size, int protection, int flags, int descriptor
     static void *(*next)(void *, size_t, int, int, int, off_t);
     if (next == NULL)
         next = (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
-    uintptr_t caller = (uintptr_t)__builtin_return_address(0);
-    if (caller >= module_start && caller < module_end && size >= LARGE_MAPPING) {
+    if ((flags & MAP_ANONYMOUS) && size >= LARGE_MAPPING) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
