@@ -276,7 +276,8 @@ fn vectors_are_found() {
     assert!(vectors("let a = MyVec::new(b, Vector::new());").is_empty());
 }
 
-/// A configured backend governs every operation: crates between the configuration and the kernels choose none.
+/// A configured backend governs every operation: crates between the configuration and the kernels
+/// choose none.
 #[test]
 fn backends_are_passed_on() {
     let chosen = ["Backend::best()", "PublicKey::from_bytes(", "SecretKey::from_bytes(bytes)?"];
@@ -285,7 +286,7 @@ fn backends_are_passed_on() {
         let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
         let mut files = Vec::new();
         sources(&folder.join("src"), &mut files);
-        // The configuration's default, and the module's self-check, which compares all backends.
+        // It holds the default.
         files.retain(|file| !file.ends_with("config.rs"));
         for file in files {
             let text = fs::read_to_string(&file).unwrap();

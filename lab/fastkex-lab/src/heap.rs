@@ -8,9 +8,9 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
-/// The result of `operation`, and the most bytes that it had at once, beyond those allocated before:
-/// of the heap, and whole pages of protected memory (`secret::Secret`), which a process keeps for its
-/// next secrets: so this counts them only once in a process. Other threads count, too.
+/// The result of `operation`, and the peak of its memory in bytes, beyond the memory in use before:
+/// heap, and whole pages of protected memory (`secret::Secret`). A process keeps protected pages for
+/// its next secrets, so each page counts once in a process. Other threads count, too.
 pub(crate) fn high_water<T>(operation: impl FnOnce() -> T) -> (T, usize) {
     let (before, protected_before) = (HEAP.current_usage(), protected_bytes());
     HEAP.reset_peak_usage();

@@ -150,7 +150,8 @@ struct Type {
     description: CString,
 }
 
-/// Null, or what [`Libcrypto::around`] has leaked. There is no lock, which a child of fork could inherit held.
+/// Null, or a value that [`Libcrypto::around`] leaked. An atomic pointer, as a child of fork could
+/// inherit a lock held.
 static LIBCRYPTO: AtomicPtr<Libcrypto> = AtomicPtr::new(ptr::null_mut());
 
 /// What is not right about a libcrypto.
