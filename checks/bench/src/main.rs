@@ -18,7 +18,7 @@ use clap::{Parser, ValueEnum};
 use curve25519::x25519::PublicKey;
 use measure::{Options, Subject};
 use output::{Failure, Outcome};
-use sntrup::{Backend, ParameterSet};
+use sntrup::{Backend, Operations};
 
 /// Sizes of the batches in which ours makes keys.
 const BATCHES: [usize; 2] = [32, 256];
@@ -169,7 +169,7 @@ fn measure_algorithm(
     contest.run(options)
 }
 
-fn sntrup<P: ParameterSet>(
+fn sntrup<P: Operations>(
     pqclean: impl Kem + 'static,
     sntrup: impl Kem + 'static,
 ) -> Contest<'static> {
@@ -182,7 +182,7 @@ fn sntrup<P: ParameterSet>(
     contest
 }
 
-fn enter_ours<P: ParameterSet>(contest: &mut Contest<'_>, ours: Ours<P>) {
+fn enter_ours<P: Operations>(contest: &mut Contest<'_>, ours: Ours<P>) {
     contest.enter_kem(Side::Ours, ours);
     let name = || (ours.name(), ours.backend());
     for count in BATCHES {

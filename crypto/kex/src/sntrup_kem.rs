@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use lanes::Backend;
 use rand_core::TryCryptoRng;
 use sntrup::{
-    BatchMemory, Ciphertext, ParameterSet, PreparedEncapsulation, PublicKey, SHARED_SECRET_BYTES,
+    BatchMemory, Ciphertext, Operations, PreparedEncapsulation, PublicKey, SHARED_SECRET_BYTES,
     SecretKey, SharedSecret,
 };
 
@@ -14,7 +14,7 @@ use crate::{Error, Kem, KeyPair, Storable};
 /// Streamlined NTRU Prime with parameter set `P`.
 pub struct Sntrup<P>(PhantomData<P>);
 
-impl<P: ParameterSet> Kem for Sntrup<P> {
+impl<P: Operations> Kem for Sntrup<P> {
     const PUBLIC_KEY_BYTES: usize = P::PUBLIC_KEY_BYTES;
     const SECRET_KEY_BYTES: usize = P::SECRET_KEY_BYTES;
     const CIPHERTEXT_BYTES: usize = P::CIPHERTEXT_BYTES;
@@ -106,7 +106,7 @@ impl<P: ParameterSet> Kem for Sntrup<P> {
     }
 }
 
-fn write<P: ParameterSet>(
+fn write<P: Operations>(
     (made, shared): (Ciphertext<P>, SharedSecret),
     ciphertext: &mut [u8],
     secret: &mut [u8],
@@ -115,7 +115,7 @@ fn write<P: ParameterSet>(
     secret.copy_from_slice(shared.as_bytes());
 }
 
-impl<P: ParameterSet> Storable for SecretKey<P> {
+impl<P: Operations> Storable for SecretKey<P> {
     const STORED_BYTES: usize = P::SECRET_KEY_BYTES;
 
     fn store(&self, out: &mut [u8]) {
@@ -131,7 +131,7 @@ impl<P: ParameterSet> Storable for SecretKey<P> {
     }
 }
 
-impl<P: ParameterSet> Storable for PreparedEncapsulation<P> {
+impl<P: Operations> Storable for PreparedEncapsulation<P> {
     const STORED_BYTES: usize = Self::BYTES;
 
     fn store(&self, out: &mut [u8]) {

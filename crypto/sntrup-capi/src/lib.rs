@@ -7,7 +7,7 @@ use std::ptr;
 
 use random::OperationRandom;
 use sntrup_kem::{
-    Backend, Ciphertext, Error, KeyPair, ParameterSet, PublicKey, SecretKey, Sntrup653, Sntrup761,
+    Backend, Ciphertext, Error, KeyPair, Operations, PublicKey, SecretKey, Sntrup653, Sntrup761,
     Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
 };
 
@@ -38,7 +38,7 @@ unsafe fn output(to: *mut c_uchar, bytes: &[u8]) {
 
 /// # Safety
 /// `public` and `secret` have room for `count` keys.
-unsafe fn keypair_batch<P: ParameterSet>(
+unsafe fn keypair_batch<P: Operations>(
     public: *mut c_uchar,
     secret: *mut c_uchar,
     count: usize,
@@ -63,7 +63,7 @@ unsafe fn keypair_batch<P: ParameterSet>(
 
 /// # Safety
 /// The buffers have the parameter set's sizes.
-unsafe fn enc<P: ParameterSet>(
+unsafe fn enc<P: Operations>(
     ciphertext: *mut c_uchar,
     shared: *mut c_uchar,
     public: *const c_uchar,
@@ -86,7 +86,7 @@ unsafe fn enc<P: ParameterSet>(
 
 /// # Safety
 /// The buffers have the parameter set's sizes.
-unsafe fn dec<P: ParameterSet>(
+unsafe fn dec<P: Operations>(
     shared: *mut c_uchar,
     ciphertext: *const c_uchar,
     secret: *const c_uchar,

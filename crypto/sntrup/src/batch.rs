@@ -1,19 +1,19 @@
 //! Key generation for many keys at once: one inversion in R/3 and one in R/q, the rest by
 //! Montgomery's trick (OpenSSLNTRU, section 3.1).
 
-use lanes::Hardware;
+use lanes::{Dispatch, Hardware};
 use secret::Secret;
 use zerocopy::FromZeros;
 
 use crate::encode::{DecodeSmall, EncodeSmall};
 use crate::erase::{Erase, wipe};
 use crate::error::Error;
-use crate::kem::KeyPair;
-use crate::operations::Source;
+use crate::keys::KeyPair;
 use crate::params::ParameterSet;
 use crate::product::{Coefficients, Transform, Workspace};
 use crate::public::public;
 use crate::r3;
+use crate::random::Source;
 use crate::recip::{r3_invert, rq_invert_triple};
 use crate::short::{self, SamplingSpace};
 
@@ -24,8 +24,24 @@ const CHUNK: usize = 128;
 /// probability 2^-75.
 const ATTEMPTS: usize = 3;
 
+/// Generates key pairs. Not inlined: its memory is then off the stack while other operations run.
+pub(crate) struct Generate<'a, P: ParameterSet> {
+    pub(crate) count: usize,
+    pub(crate) random: &'a mut Source<'a>,
+    pub(crate) memory: &'a mut BatchMemory<P>,
+}
+
+impl<P: ParameterSet> Dispatch for Generate<'_, P> {
+    type Output = Result<Vec<KeyPair<P>>, Error>;
+
+    #[inline(never)]
+    fn on<L: Hardware>(self, lanes: L) -> Self::Output {
+        key_pairs(lanes, self.count, self.random, self.memory)
+    }
+}
+
 /// `count` key pairs; the same as `count` batches of one from the same stream.
-pub(crate) fn key_pairs<P, L>(
+fn key_pairs<P, L>(
     lanes: L,
     count: usize,
     random: &mut Source<'_>,

@@ -9,7 +9,7 @@ use crate::encapsulate::encode_product;
 use crate::encode::{DecodeRounded, DecodeRq, DecodeSmall, EncodeSmall};
 use crate::erase::wipe;
 use crate::hash::{Hash, Purpose, hash, hash_all, session_hash};
-use crate::kem::{Ciphertext, SecretKey, SharedSecret, mask, weight_mismatch};
+use crate::keys::{Ciphertext, SecretKey, SharedSecret};
 use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Transform, Workspace};
 use crate::r3;
@@ -35,9 +35,9 @@ use crate::rq::TripleToSmall;
 /// # Ok::<(), sntrup::Error>(())
 /// ```
 pub struct ExpandedKey<P: ParameterSet> {
-    backend: Backend,
-    key: SecretKey<P>,
-    expansion: Secret<Expansion<P>>,
+    pub(crate) backend: Backend,
+    pub(crate) key: SecretKey<P>,
+    pub(crate) expansion: Secret<Expansion<P>>,
 }
 
 #[derive(FromZeros)]
@@ -46,34 +46,6 @@ pub(crate) struct Expansion<P: ParameterSet> {
     g_inverse: Transform<P>,
     h: Transform<P>,
     rho_hash: Hash,
-}
-
-impl<P: ParameterSet> ExpandedKey<P> {
-    pub(crate) fn new(backend: Backend, key: SecretKey<P>) -> Self {
-        let expansion = P::expand(backend, Expand(&key));
-        ExpandedKey { backend, key, expansion }
-    }
-
-    /// The key itself.
-    pub fn secret_key(&self) -> &SecretKey<P> {
-        &self.key
-    }
-
-    /// As [`SecretKey::decapsulate`].
-    pub fn decapsulate(&self, ciphertext: &Ciphertext<P>) -> SharedSecret {
-        let factors = FromExpansion(&self.expansion);
-        let operation = Decapsulate { key: &self.key, ciphertext, factors };
-        P::decapsulate_expanded(self.backend, operation)
-    }
-}
-
-/// [`SecretKey::decapsulate`].
-pub(crate) fn once<P: ParameterSet>(
-    backend: Backend,
-    key: &SecretKey<P>,
-    ciphertext: &Ciphertext<P>,
-) -> SharedSecret {
-    P::decapsulate(backend, Decapsulate { key, ciphertext, factors: FromBytes(key) })
 }
 
 /// Factors of the products in a decapsulation, in this order.
@@ -101,7 +73,7 @@ trait Factors<P: ParameterSet> {
     fn hashes<L: Hardware>(&self, lanes: L, r: &[u8], to: &mut [Hash; 2]);
 }
 
-pub(crate) struct FromBytes<'a, P: ParameterSet>(&'a SecretKey<P>);
+pub(crate) struct FromBytes<'a, P: ParameterSet>(pub(crate) &'a SecretKey<P>);
 
 impl<P: ParameterSet> Factors<P> for FromBytes<'_, P> {
     fn multiply<L: Hardware>(
@@ -140,7 +112,7 @@ fn transform<P: ParameterSet, L: Hardware>(
     to.set(lanes, a, space);
 }
 
-pub(crate) struct FromExpansion<'a, P: ParameterSet>(&'a Expansion<P>);
+pub(crate) struct FromExpansion<'a, P: ParameterSet>(pub(crate) &'a Expansion<P>);
 
 impl<P: ParameterSet> Factors<P> for FromExpansion<'_, P> {
     fn multiply<L: Hardware>(
@@ -166,9 +138,15 @@ impl<P: ParameterSet> Factors<P> for FromExpansion<'_, P> {
     }
 }
 
+/// All ones if `difference` is not zero, else zero. The compiler may not see that there are two
+/// values only: it would make a branch of what they choose.
+fn mask(difference: i16) -> i16 {
+    core::hint::black_box((difference | difference.wrapping_neg()) >> 15)
+}
+
 // Operations on lanes are not inlined: the memory of one is then off the stack while another runs.
 
-pub(crate) struct Expand<'a, P: ParameterSet>(&'a SecretKey<P>);
+pub(crate) struct Expand<'a, P: ParameterSet>(pub(crate) &'a SecretKey<P>);
 
 impl<P: ParameterSet> Dispatch for Expand<'_, P> {
     type Output = Secret<Expansion<P>>;
@@ -187,9 +165,9 @@ impl<P: ParameterSet> Dispatch for Expand<'_, P> {
 }
 
 pub(crate) struct Decapsulate<'a, P: ParameterSet, F> {
-    key: &'a SecretKey<P>,
-    ciphertext: &'a Ciphertext<P>,
-    factors: F,
+    pub(crate) key: &'a SecretKey<P>,
+    pub(crate) ciphertext: &'a Ciphertext<P>,
+    pub(crate) factors: F,
 }
 
 impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
@@ -214,7 +192,7 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
         lanes.run(r3::Reduce::<P, L>(&mut r));
 
         // A wrong weight is replaced by a fixed Short, so that the comparison below rejects it.
-        let wrong = mask(weight_mismatch(&r));
+        let wrong = mask(r3::weight_mismatch(&r));
         lanes.run(r3::ReplaceByFixed(&mut r, wrong));
 
         let mut r_bytes = P::SmallBytes::filled(0);

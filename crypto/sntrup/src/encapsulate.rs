@@ -3,7 +3,6 @@
 use core::marker::PhantomData;
 
 use lanes::{Backend, Dispatch, Hardware};
-use rand_core::TryCryptoRng;
 use secret::Secret;
 use zerocopy::FromZeros;
 use zeroize::Zeroizing;
@@ -11,10 +10,10 @@ use zeroize::Zeroizing;
 use crate::encode::{DecodeRq, DecodeSmall, EncodeRounded, EncodeSmall};
 use crate::error::Error;
 use crate::hash::{Hash, PartialHash, Purpose, advance_two, finish, hash, hash_all};
-use crate::kem::{Ciphertext, PublicKey, SharedSecret, object};
-use crate::operations::Source;
+use crate::keys::{Ciphertext, PublicKey, SharedSecret};
 use crate::params::{Array, HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Transform, Workspace};
+use crate::random::Source;
 use crate::rq::Round;
 use crate::sha512::BLOCK_BYTES;
 use crate::short::{self, SamplingSpace};
@@ -37,8 +36,8 @@ use crate::short::{self, SamplingSpace};
 /// # Ok::<(), sntrup::Error>(())
 /// ```
 pub struct PreparedEncapsulation<P: ParameterSet> {
-    backend: Backend,
-    r: Secret<Prepared<P>>,
+    pub(crate) backend: Backend,
+    pub(crate) r: Secret<Prepared<P>>,
 }
 
 #[derive(FromZeros)]
@@ -50,41 +49,6 @@ pub(crate) struct Prepared<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> PreparedEncapsulation<P> {
-    /// Prepares one encapsulation; draws 4p bytes in one call.
-    ///
-    /// # Errors
-    /// The random source failed.
-    pub fn generate<R: TryCryptoRng + ?Sized>(
-        backend: Backend,
-        random: &mut R,
-    ) -> Result<Self, Error> {
-        with_sample::<P, _, _>(random, |bytes| Self::generate_derand(backend, bytes))
-    }
-
-    /// [`PreparedEncapsulation::generate`] with the random bytes given.
-    pub fn generate_derand(backend: Backend, random: &P::SampleBytes) -> Self {
-        P::prepare(backend, Prepare { backend, random })
-    }
-
-    /// Prepares `count` encapsulations: the same as `count` single ones drawn one after another
-    /// from the same stream.
-    ///
-    /// # Errors
-    /// The random source failed.
-    pub fn generate_batch<R: TryCryptoRng + ?Sized>(
-        backend: Backend,
-        count: usize,
-        random: &mut R,
-    ) -> Result<Vec<Self>, Error> {
-        let mut random =
-            |bytes: &mut [u8]| random.try_fill_bytes(bytes).map_err(|_| Error::RandomSource);
-        let random = &mut random;
-        P::prepare_batch(
-            backend,
-            PrepareBatch { backend, count, random, parameter_set: PhantomData },
-        )
-    }
-
     /// Bytes that [`PreparedEncapsulation::write`] writes.
     pub const BYTES: usize = P::SMALL_BYTES + HASH_BYTES;
 
@@ -99,45 +63,17 @@ impl<P: ParameterSet> PreparedEncapsulation<P> {
         hash.copy_from_slice(&self.r.hash);
     }
 
-    /// Reads bytes that [`PreparedEncapsulation::write`] wrote, from trusted memory: only the
-    /// length is checked.
-    ///
-    /// # Errors
-    /// The length is not [`Self::BYTES`].
-    pub fn from_trusted_bytes(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        if bytes.len() != Self::BYTES {
-            let object = object::<P>("prepared encapsulation");
-            return Err(Error::Length { object, expected: Self::BYTES, actual: bytes.len() });
-        }
-        Ok(P::prepare_again(backend, PrepareAgain { backend, bytes, parameter_set: PhantomData }))
-    }
-
     /// Whether the secret lies in protected memory. It does unless the system provided none.
     pub fn is_protected(&self) -> bool {
         self.r.is_protected()
     }
-
-    /// Makes a shared secret, and the ciphertext from which the owner of the key computes it.
-    pub fn encapsulate(self, key: &PublicKey<P>) -> (Ciphertext<P>, SharedSecret) {
-        P::encapsulate(self.backend, Encapsulate { key, r: Randomness::Prepared(self.r) })
-    }
-}
-
-/// Calls `make` with 4p random bytes, drawn in one call, which are then erased.
-pub(crate) fn with_sample<P: ParameterSet, R: TryCryptoRng + ?Sized, T>(
-    random: &mut R,
-    make: impl FnOnce(&P::SampleBytes) -> T,
-) -> Result<T, Error> {
-    let mut bytes = Secret::<P::SampleBytes>::zeroed();
-    random.try_fill_bytes((*bytes).as_mut()).map_err(|_| Error::RandomSource)?;
-    Ok(make(&bytes))
 }
 
 // Operations on lanes are not inlined: the memory of one is then off the stack while another runs.
 
 pub(crate) struct Prepare<'a, P: ParameterSet> {
-    backend: Backend,
-    random: &'a P::SampleBytes,
+    pub(crate) backend: Backend,
+    pub(crate) random: &'a P::SampleBytes,
 }
 
 impl<P: ParameterSet> Dispatch for Prepare<'_, P> {
@@ -154,9 +90,9 @@ impl<P: ParameterSet> Dispatch for Prepare<'_, P> {
 
 /// Restores a preparation from the bytes of [`PreparedEncapsulation::write`].
 pub(crate) struct PrepareAgain<'a, P: ParameterSet> {
-    backend: Backend,
-    bytes: &'a [u8],
-    parameter_set: PhantomData<P>,
+    pub(crate) backend: Backend,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) parameter_set: PhantomData<P>,
 }
 
 impl<P: ParameterSet> Dispatch for PrepareAgain<'_, P> {
@@ -191,10 +127,10 @@ fn prepare<P: ParameterSet, L: Hardware>(
 const HASHED_TOGETHER: usize = 16;
 
 pub(crate) struct PrepareBatch<'a, P: ParameterSet> {
-    backend: Backend,
-    count: usize,
-    random: &'a mut Source<'a>,
-    parameter_set: PhantomData<P>,
+    pub(crate) backend: Backend,
+    pub(crate) count: usize,
+    pub(crate) random: &'a mut Source<'a>,
+    pub(crate) parameter_set: PhantomData<P>,
 }
 
 impl<P: ParameterSet> Dispatch for PrepareBatch<'_, P> {

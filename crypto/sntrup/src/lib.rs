@@ -32,25 +32,30 @@ mod error;
 mod every_set;
 mod hash;
 mod kem;
+mod keys;
 #[expect(private_interfaces, reason = "nobody outside can name the trait")]
 mod operations;
 mod params;
+mod plan;
 mod product;
 #[cfg(test)]
 mod proof;
 mod public;
 mod r3;
+mod random;
 mod recip;
 mod rq;
 mod sha512;
 mod short;
+mod validate;
 
 pub use batch::BatchMemory;
 pub use decapsulate::ExpandedKey;
 pub use encapsulate::PreparedEncapsulation;
 pub use error::{Error, Object};
-pub use kem::{Ciphertext, KeyPair, PublicKey, SHARED_SECRET_BYTES, SecretKey, SharedSecret};
+pub use keys::{Ciphertext, KeyPair, PublicKey, SHARED_SECRET_BYTES, SecretKey, SharedSecret};
 pub use lanes::{Backend, BackendError};
+pub use operations::Operations;
 pub use params::{
     Array, HASH_BYTES, ParameterSet, Reductions, Sntrup653, Sntrup761, Sntrup857, Sntrup953,
     Sntrup1013, Sntrup1277,

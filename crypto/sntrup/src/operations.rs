@@ -4,15 +4,14 @@
 use lanes::Backend;
 use secret::Secret;
 
+use crate::batch::Generate;
 use crate::decapsulate::{Decapsulate, Expand, Expansion, FromBytes, FromExpansion};
 use crate::encapsulate::{Encapsulate, Prepare, PrepareAgain, PrepareBatch, PreparedEncapsulation};
 use crate::error::Error;
 use crate::hash::Hash;
-use crate::kem::{Check, Ciphertext, Generate, Inspect, KeyPair, PublicKey, Recode, SharedSecret};
+use crate::keys::{Ciphertext, KeyPair, PublicKey, SharedSecret};
 use crate::params::ParameterSet;
-
-/// A source of random bytes of any type.
-pub(crate) type Source<'a> = dyn FnMut(&mut [u8]) -> Result<(), Error> + 'a;
+use crate::validate::{Check, Inspect, Recode};
 
 macro_rules! operations {
     (@ $set:ident $($name:ident: $operation:ty => $output:ty;)*) => {
@@ -26,9 +25,12 @@ macro_rules! operations {
         }
     };
     ($($name:ident: $operation:ty => $output:ty;)*) => {
-        /// Each operation on a backend.
-        pub trait Operations: Sized {
-            $(fn $name(backend: Backend, operation: $operation) -> $output where Self: ParameterSet;)*
+        /// A parameter set whose operations are compiled in this crate: each of them, on a backend.
+        pub trait Operations: ParameterSet {
+            $(
+                #[doc(hidden)]
+                fn $name(backend: Backend, operation: $operation) -> $output;
+            )*
         }
 
         #[cfg(any(not(test), feature = "test-653"))]

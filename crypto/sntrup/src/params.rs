@@ -6,8 +6,7 @@ use core::fmt::Debug;
 use lanes::{Modulus, Word};
 use zerocopy::FromZeros;
 
-use crate::encode;
-use crate::operations::Operations;
+use crate::plan::encoded_bytes;
 
 /// An element of an [`Array`].
 pub trait Element: Copy + FromZeros + PartialEq + Eq + Send + Sync + 'static {}
@@ -33,7 +32,7 @@ impl<E: Element, const N: usize> Array<E> for [E; N] {
 ///
 /// Sealed: there are six. The ring is Z\[x\]/(x^p - x - 1), taken modulo 3 (R/3) and modulo q
 /// (R/q).
-pub trait ParameterSet: Operations + Copy + Debug + PartialEq + Eq + Send + Sync + 'static {
+pub trait ParameterSet: Copy + Debug + PartialEq + Eq + Send + Sync + 'static {
     /// Its name, in lower case: `sntrup761`.
     const NAME: &'static str;
     /// Degree of the ring: a prime.
@@ -59,9 +58,9 @@ pub trait ParameterSet: Operations + Copy + Debug + PartialEq + Eq + Send + Sync
     /// Bytes of an encoded Small: two bits a coefficient.
     const SMALL_BYTES: usize = Self::P.div_ceil(4);
     /// Bytes of an encoded element of R/q.
-    const PUBLIC_KEY_BYTES: usize = encode::encoded_bytes(Self::P, Self::Q as u32);
+    const PUBLIC_KEY_BYTES: usize = encoded_bytes(Self::P, Self::Q as u32);
     /// Bytes of an encoded Rounded.
-    const ROUNDED_BYTES: usize = encode::encoded_bytes(Self::P, Self::Q as u32 / 3 + 1);
+    const ROUNDED_BYTES: usize = encoded_bytes(Self::P, Self::Q as u32 / 3 + 1);
     /// Bytes of a ciphertext: Rounded and a confirmation hash.
     const CIPHERTEXT_BYTES: usize = Self::ROUNDED_BYTES + HASH_BYTES;
     /// Bytes of a secret key: f, 1/g, the public key, rho and the public key's hash.

@@ -175,3 +175,7 @@ impl<P: ParameterSet, L: BitLanes<Word = i16>> Kernel<L> for SmallFactors<'_, P>
         invertible
     }
 }
+/// Zero if a small polynomial has weight w, else not.
+pub(crate) fn weight_mismatch<P: ParameterSet>(a: &Coefficients<P>) -> i16 {
+    a.as_slice().iter().fold(0, |weight, &x| weight + (x & 1)) - P::W as i16
+}

@@ -15,7 +15,7 @@ fn on_little_stack<T: Send>(operation: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-fn check<P: ParameterSet>() {
+fn check<P: Operations>() {
     for backend in Backend::available() {
         let mut random = Box::new(Drbg::new(&[1; 48]));
         let keys =

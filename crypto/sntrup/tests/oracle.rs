@@ -37,7 +37,7 @@ for_each_set! {
     bad_keys_are_refused: check_bad_keys;
 }
 
-fn parameters<P: ParameterSet>() -> Parameters {
+fn parameters<P: Operations>() -> Parameters {
     Parameters::by_name(P::NAME).unwrap()
 }
 
@@ -45,7 +45,7 @@ fn seed(tag: u8) -> [u8; 48] {
     core::array::from_fn(|i| tag.wrapping_mul(31).wrapping_add(i as u8))
 }
 
-fn check_batches<P: ParameterSet>() {
+fn check_batches<P: Operations>() {
     let parameters = parameters::<P>();
     let mut stream = Drbg::new(&seed(1));
     let expected: Vec<_> =
@@ -69,7 +69,7 @@ fn check_batches<P: ParameterSet>() {
     }
 }
 
-fn check_exchanges<P: ParameterSet>() {
+fn check_exchanges<P: Operations>() {
     let parameters = parameters::<P>();
     for backend in Backend::available() {
         let mut stream = Drbg::new(&seed(2));
@@ -94,7 +94,7 @@ fn check_exchanges<P: ParameterSet>() {
 
 /// Prepared encapsulations, single and in batches, are those that are not prepared; any backend
 /// decapsulates any other's.
-fn check_preparations<P: ParameterSet>() {
+fn check_preparations<P: Operations>() {
     let parameters = parameters::<P>();
     let mut stream = Drbg::new(&seed(7));
     let (public, secret) =
@@ -125,7 +125,7 @@ fn check_preparations<P: ParameterSet>() {
 
 /// Random bytes as ciphertexts, most of them not canonical, are rejected as the specification says;
 /// so are ciphertexts of polynomials whose recovered r has the wrong weight.
-fn check_garbage<P: ParameterSet>() {
+fn check_garbage<P: Operations>() {
     let parameters = parameters::<P>();
     let mut stream = Drbg::new(&seed(4));
     let (_, secret_bytes) = oracle::key_generation(&parameters, &mut |b| stream.fill(b));
@@ -149,7 +149,7 @@ fn check_garbage<P: ParameterSet>() {
     }
 }
 
-fn check_flipped_bytes<P: ParameterSet>() {
+fn check_flipped_bytes<P: Operations>() {
     let parameters = parameters::<P>();
     let mut stream = Drbg::new(&seed(5));
     let (public, secret_bytes) = oracle::key_generation(&parameters, &mut |b| stream.fill(b));
@@ -177,7 +177,7 @@ fn check_flipped_bytes<P: ParameterSet>() {
     }
 }
 
-fn check_bad_keys<P: ParameterSet>() {
+fn check_bad_keys<P: Operations>() {
     let parameters = parameters::<P>();
     let backend = Backend::best();
     let mut stream = Drbg::new(&seed(6));

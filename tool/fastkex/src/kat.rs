@@ -6,7 +6,7 @@ use clap::Args;
 use reference::drbg::Drbg;
 use reference::kat::{self, Implementation, KatFile, Record, replay};
 use serde::Serialize;
-use sntrup::{Backend, Ciphertext, Error, KeyPair, ParameterSet, PublicKey, SecretKey};
+use sntrup::{Backend, Ciphertext, Error, KeyPair, Operations, PublicKey, SecretKey};
 
 use crate::json;
 use crate::sets::{ForSet, for_set};
@@ -46,7 +46,7 @@ struct OnBackend<P> {
     parameter_set: core::marker::PhantomData<P>,
 }
 
-impl<P: ParameterSet> Implementation for OnBackend<P> {
+impl<P: Operations> Implementation for OnBackend<P> {
     type Error = Error;
 
     fn key_generation(&mut self, random: &mut Drbg) -> Result<(Vec<u8>, Vec<u8>), Error> {
@@ -137,7 +137,7 @@ impl ForSet for Replay<'_> {
     type Output = ();
 
     /// Counts are replayed once, sequences in batches of every size.
-    fn run<P: ParameterSet>(self) {
+    fn run<P: Operations>(self) {
         let Replay { path, file, backend, results } = self;
         let has_sequence = file.records.iter().any(|record| matches!(record, Record::Sequence(_)));
         let batches = if has_sequence { &BATCHES[..] } else { &BATCHES[..1] };

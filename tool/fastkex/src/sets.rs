@@ -1,7 +1,9 @@
 //! Parameter sets by name.
 
 use clap::builder::PossibleValuesParser;
-use sntrup::{ParameterSet, Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277};
+use sntrup::{
+    Operations, ParameterSet, Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
+};
 
 /// Something to do with a parameter set that is known when the program runs.
 pub trait ForSet {
@@ -9,7 +11,7 @@ pub trait ForSet {
     type Output;
 
     /// Does it with the parameter set `P`.
-    fn run<P: ParameterSet>(self) -> Self::Output;
+    fn run<P: Operations>(self) -> Self::Output;
 }
 
 /// Their names, smallest first.

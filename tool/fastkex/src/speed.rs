@@ -10,7 +10,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use measure::{Align, Measurement, Options, Table, measure, measure_prepared};
 use serde::Serialize;
-use sntrup::{Backend, Error, ExpandedKey, KeyPair, ParameterSet, PreparedEncapsulation};
+use sntrup::{Backend, Error, ExpandedKey, KeyPair, Operations, PreparedEncapsulation};
 
 use crate::json;
 use crate::measuring::{
@@ -163,7 +163,7 @@ struct OfSet<'a> {
 impl ForSet for OfSet<'_> {
     type Output = Result<(), Failure>;
 
-    fn run<P: ParameterSet>(self) -> Result<(), Failure> {
+    fn run<P: Operations>(self) -> Result<(), Failure> {
         let OfSet { mut measuring, batches } = self;
 
         for &batch in batches {

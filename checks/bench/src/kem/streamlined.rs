@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use generator::Random;
-use sntrup::{Backend, ParameterSet};
+use sntrup::{Backend, Operations};
 
 use super::{Kem, SharedSecret, StoredKeys, shared};
 
@@ -14,7 +14,7 @@ pub struct Ours<P> {
     parameter_set: PhantomData<P>,
 }
 
-impl<P: ParameterSet> Ours<P> {
+impl<P: Operations> Ours<P> {
     /// Ours on `backend`.
     pub fn on(backend: Backend) -> Self {
         Ours { backend, parameter_set: PhantomData }
@@ -54,7 +54,7 @@ impl<P: ParameterSet> Ours<P> {
     }
 }
 
-impl<P: ParameterSet> Kem for Ours<P> {
+impl<P: Operations> Kem for Ours<P> {
     type SecretKey = sntrup::SecretKey<P>;
 
     fn name(&self) -> String {
@@ -87,7 +87,7 @@ impl<P: ParameterSet> Kem for Ours<P> {
     }
 }
 
-impl<P: ParameterSet> StoredKeys for Ours<P> {
+impl<P: Operations> StoredKeys for Ours<P> {
     fn secret_key_bytes(&self, secret: &Self::SecretKey) -> Vec<u8> {
         secret.as_bytes().to_vec()
     }

@@ -13,7 +13,7 @@ use rand_core::utils::next_word_via_fill;
 use rand_core::{Infallible, TryCryptoRng, TryRng};
 use reference::drbg::Drbg;
 use sntrup::{
-    Backend, Ciphertext, ExpandedKey, KeyPair, ParameterSet, PreparedEncapsulation, PublicKey,
+    Backend, Ciphertext, ExpandedKey, KeyPair, Operations, PreparedEncapsulation, PublicKey,
     SecretKey, SharedSecret, Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
 };
 
@@ -50,7 +50,7 @@ fn assert_secret(what: &str, bytes: &[u8]) {
 }
 
 /// Declares bytes that were sent public.
-fn sent<P: ParameterSet>(
+fn sent<P: Operations>(
     (ciphertext, secret): (Ciphertext<P>, SharedSecret),
 ) -> (Ciphertext<P>, SharedSecret) {
     assert_secret("the ciphertext's secret", secret.as_bytes());
@@ -66,7 +66,7 @@ fn equal(a: &SharedSecret, b: &SharedSecret) -> bool {
 }
 
 /// Every way to decapsulate.
-fn decapsulate<P: ParameterSet>(
+fn decapsulate<P: Operations>(
     backend: Backend,
     key: &SecretKey<P>,
     expanded: &ExpandedKey<P>,
@@ -78,7 +78,7 @@ fn decapsulate<P: ParameterSet>(
     secret
 }
 
-fn check<P: ParameterSet>(backend: Backend) {
+fn check<P: Operations>(backend: Backend) {
     let random = &mut Secret(Drbg::new(&[7; 48]));
     let mut pairs = KeyPair::<P>::generate_batch(backend, BATCH, random).unwrap();
     pairs.push(KeyPair::generate(backend, random).unwrap());

@@ -37,7 +37,7 @@ mod operations {
     use rand_core::{Infallible, TryCryptoRng, TryRng};
     use reference::drbg::Drbg;
     use sntrup::{
-        Backend, Ciphertext, KeyPair, ParameterSet, PreparedEncapsulation, SecretKey, SharedSecret,
+        Backend, Ciphertext, KeyPair, Operations, PreparedEncapsulation, SecretKey, SharedSecret,
         Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
     };
 
@@ -89,14 +89,14 @@ mod operations {
     }
 
     /// A key of the secret's number, a ciphertext for it, and its secret.
-    struct Sent<P: ParameterSet> {
+    struct Sent<P: Operations> {
         key: SecretKey<P>,
         ciphertext: Ciphertext<P>,
         secret: SharedSecret,
         is_made: bool,
     }
 
-    impl<P: ParameterSet> Sent<P> {
+    impl<P: Operations> Sent<P> {
         /// The ciphertext is one made for the key, or what an attacker makes of that.
         fn new(backend: Backend, number: u8, ciphertext: &str) -> Result<Self, String> {
             let random = &mut Drawn::new(number);
@@ -133,7 +133,7 @@ mod operations {
         error.to_string()
     }
 
-    fn operation<P: ParameterSet>(name: &str, secret: u8) -> Result<(), String> {
+    fn operation<P: Operations>(name: &str, secret: u8) -> Result<(), String> {
         let backend = Backend::named("avx512").map_err(wrong)?;
         let random = &mut Drawn::new(secret);
         let (name, ciphertext) = name.split_once(':').unwrap_or((name, "made"));

@@ -5,7 +5,7 @@ use rand_core::utils::next_word_via_fill;
 use rand_core::{TryCryptoRng, TryRng};
 use reference::drbg::Drbg;
 use sntrup::{
-    Array, Backend, Ciphertext, Error, ExpandedKey, KeyPair, ParameterSet, PreparedEncapsulation,
+    Array, Backend, Ciphertext, Error, ExpandedKey, KeyPair, Operations, PreparedEncapsulation,
     PublicKey, SecretKey, SharedSecret,
 };
 
@@ -95,7 +95,7 @@ struct WithSet;
 impl ForSet for WithSet {
     type Output = Vec<Experiment>;
 
-    fn run<P: ParameterSet>(self) -> Vec<Experiment> {
+    fn run<P: Operations>(self) -> Vec<Experiment> {
         with_set::<P>()
     }
 }
@@ -182,7 +182,7 @@ fn exchange<const COUNT: usize, T>(
     setting.collect(&inputs, secrets, load, |secrets| operation(backend, secrets, &peers))
 }
 
-fn with_set<P: ParameterSet>() -> Vec<Experiment> {
+fn with_set<P: Operations>() -> Vec<Experiment> {
     vec![
         experiment(KEYGEN, "fixed or random g", |setting| keygen::<P>(setting, Part::G)),
         experiment(KEYGEN, "fixed or random f", |setting| keygen::<P>(setting, Part::F)),
@@ -262,7 +262,7 @@ enum Part {
 }
 
 impl Part {
-    fn bytes<P: ParameterSet>(self) -> core::ops::Range<usize> {
+    fn bytes<P: Operations>(self) -> core::ops::Range<usize> {
         let (sample, all) = (P::SAMPLE_BYTES, key_bytes::<P>());
         match self {
             Part::G => 0..sample,
@@ -273,13 +273,13 @@ impl Part {
 }
 
 /// Random bytes that one key is made of.
-fn key_bytes<P: ParameterSet>() -> usize {
+fn key_bytes<P: Operations>() -> usize {
     2 * P::SAMPLE_BYTES + P::SMALL_BYTES
 }
 
 /// Draws `part` of the bytes of keys until no g is thrown away: how often that happens is public,
 /// and takes time.
-fn draw_keys<P: ParameterSet>(
+fn draw_keys<P: Operations>(
     setting: &mut Setting<'_>,
     bytes: &mut [u8],
     part: core::ops::Range<usize>,
@@ -297,7 +297,7 @@ fn draw_keys<P: ParameterSet>(
     Err(Error::RandomSource)
 }
 
-fn keygen<P: ParameterSet>(setting: &mut Setting<'_>, part: Part) -> Result<Times, Error> {
+fn keygen<P: Operations>(setting: &mut Setting<'_>, part: Part) -> Result<Times, Error> {
     let mut bytes = vec![0; key_bytes::<P>()];
     let all = 0..bytes.len();
     draw_keys::<P>(setting, &mut bytes, all)?;
@@ -311,7 +311,7 @@ fn keygen<P: ParameterSet>(setting: &mut Setting<'_>, part: Part) -> Result<Time
         .collect(&inputs, bytes, copy, |bytes| KeyPair::<P>::generate(backend, &mut Replay(bytes)))
 }
 
-fn keygen_batch<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Times, Error> {
+fn keygen_batch<P: Operations>(setting: &mut Setting<'_>) -> Result<Times, Error> {
     let length = BATCH * key_bytes::<P>();
     let inputs = fixed_or_random(|| {
         let mut bytes = vec![0; length];
@@ -325,18 +325,18 @@ fn keygen_batch<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Times, Err
 }
 
 /// The random input of r.
-fn samples<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
+fn samples<P: Operations>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
     fixed_or_random(|| Ok(setting.bytes(P::SAMPLE_BYTES)))
 }
 
-fn prepare<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Times, Error> {
+fn prepare<P: Operations>(setting: &mut Setting<'_>) -> Result<Times, Error> {
     let (inputs, backend) = (samples::<P>(setting)?, setting.backend);
     setting.collect(&inputs, P::SampleBytes::filled(0), copy, |bytes| {
         PreparedEncapsulation::<P>::generate_derand(backend, bytes)
     })
 }
 
-fn encapsulate<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Times, Error> {
+fn encapsulate<P: Operations>(setting: &mut Setting<'_>) -> Result<Times, Error> {
     let (public, _) = key::<P>(setting)?;
     let (inputs, backend) = (samples::<P>(setting)?, setting.backend);
     setting.collect(&inputs, P::SampleBytes::filled(0), copy, |bytes| {
@@ -344,7 +344,7 @@ fn encapsulate<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Times, Erro
     })
 }
 
-fn encapsulate_prepared<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Times, Error> {
+fn encapsulate_prepared<P: Operations>(setting: &mut Setting<'_>) -> Result<Times, Error> {
     let (public, _) = key::<P>(setting)?;
     let (inputs, backend) = (samples::<P>(setting)?, setting.backend);
     let load = |prepared: &mut Option<PreparedEncapsulation<P>>, input: &[u8]| {
@@ -358,11 +358,11 @@ fn encapsulate_prepared<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Ti
     })
 }
 
-fn key<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<(PublicKey<P>, SecretKey<P>), Error> {
+fn key<P: Operations>(setting: &mut Setting<'_>) -> Result<(PublicKey<P>, SecretKey<P>), Error> {
     Ok(KeyPair::<P>::generate(Backend::best(), setting.random)?.into_parts())
 }
 
-fn ciphertext<P: ParameterSet>(
+fn ciphertext<P: Operations>(
     setting: &mut Setting<'_>,
     public: &PublicKey<P>,
 ) -> Result<Ciphertext<P>, Error> {
@@ -370,12 +370,12 @@ fn ciphertext<P: ParameterSet>(
 }
 
 /// The bytes of a key and a ciphertext.
-fn delivery<P: ParameterSet>(key: &SecretKey<P>, ciphertext: &[u8]) -> Vec<u8> {
+fn delivery<P: Operations>(key: &SecretKey<P>, ciphertext: &[u8]) -> Vec<u8> {
     [key.as_bytes(), ciphertext].concat()
 }
 
 /// Ciphertexts that are accepted, and others.
-fn accepted_or<P: ParameterSet>(
+fn accepted_or<P: Operations>(
     setting: &mut Setting<'_>,
     other: impl Fn(&mut Setting<'_>, &Ciphertext<P>) -> Vec<u8>,
 ) -> Result<Vec<Pair>, Error> {
@@ -390,7 +390,7 @@ fn accepted_or<P: ParameterSet>(
 }
 
 /// One bit of the confirmation is wrong.
-fn altered<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
+fn altered<P: Operations>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
     accepted_or::<P>(setting, |setting, accepted| {
         let mut bytes = accepted.as_bytes().to_vec();
         let confirmation = &mut bytes[P::ROUNDED_BYTES..];
@@ -401,12 +401,12 @@ fn altered<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Erro
 }
 
 /// Any bytes are a ciphertext.
-fn arbitrary<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
+fn arbitrary<P: Operations>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
     accepted_or::<P>(setting, |setting, _| setting.bytes(P::CIPHERTEXT_BYTES))
 }
 
 /// Keys, each with a ciphertext that it accepts.
-fn keys<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
+fn keys<P: Operations>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
     fixed_or_random(|| {
         let (public, secret) = key::<P>(setting)?;
         let ciphertext = ciphertext(setting, &public)?;
@@ -415,12 +415,12 @@ fn keys<P: ParameterSet>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> 
 }
 
 /// A key that decapsulates.
-trait Decapsulator<P: ParameterSet>: Sized {
+trait Decapsulator<P: Operations>: Sized {
     fn new(key: SecretKey<P>, backend: Backend) -> Self;
     fn decapsulate(&self, backend: Backend, ciphertext: &Ciphertext<P>) -> SharedSecret;
 }
 
-impl<P: ParameterSet> Decapsulator<P> for SecretKey<P> {
+impl<P: Operations> Decapsulator<P> for SecretKey<P> {
     fn new(key: SecretKey<P>, _: Backend) -> Self {
         key
     }
@@ -430,7 +430,7 @@ impl<P: ParameterSet> Decapsulator<P> for SecretKey<P> {
     }
 }
 
-impl<P: ParameterSet> Decapsulator<P> for ExpandedKey<P> {
+impl<P: Operations> Decapsulator<P> for ExpandedKey<P> {
     fn new(key: SecretKey<P>, backend: Backend) -> Self {
         key.expand(backend)
     }
@@ -440,7 +440,7 @@ impl<P: ParameterSet> Decapsulator<P> for ExpandedKey<P> {
     }
 }
 
-fn decapsulate<P: ParameterSet, D: Decapsulator<P>>(
+fn decapsulate<P: Operations, D: Decapsulator<P>>(
     setting: &mut Setting<'_>,
     inputs: fn(&mut Setting<'_>) -> Result<Vec<Pair>, Error>,
 ) -> Result<Times, Error> {

@@ -10,7 +10,7 @@ use figures::{Batches, Point, Recorded};
 use indicatif::ProgressBar;
 use measure::{Align, Options, Table};
 use serde::{Deserialize, Serialize};
-use sntrup::{Backend, Error, KeyPair, ParameterSet};
+use sntrup::{Backend, Error, KeyPair, Operations};
 
 use super::{check_writable, write};
 use crate::heap;
@@ -176,7 +176,7 @@ struct MemoryOfSet {
 impl ForSet for MemoryOfSet {
     type Output = Result<Memory, Error>;
 
-    fn run<P: ParameterSet>(self) -> Result<Memory, Error> {
+    fn run<P: Operations>(self) -> Result<Memory, Error> {
         let MemoryOfSet { backend, batch } = self;
         let generate = || KeyPair::<P>::generate_batch(backend, batch, &mut random());
         // The heap is counted where the stack is measured; where that is not possible, here.
@@ -201,7 +201,7 @@ struct OfSet<'a> {
 impl ForSet for OfSet<'_> {
     type Output = Result<Point, Error>;
 
-    fn run<P: ParameterSet>(self) -> Result<Point, Error> {
+    fn run<P: Operations>(self) -> Result<Point, Error> {
         let OfSet { options, backend, batch, memory, progress } = self;
         progress.set_message(format!("{} {} {batch}", P::NAME, backend.name()));
         let generate = || KeyPair::<P>::generate_batch(backend, batch, &mut random());

@@ -10,7 +10,7 @@ use kex::{Backend, Sntrup};
 use keypool::{Batch, KeyPairs, Pool, Pools, Refill, Settings};
 use measure::{Align, Table};
 use serde::Serialize;
-use sntrup::ParameterSet;
+use sntrup::Operations;
 
 use crate::measuring::{self, progress_bar};
 use crate::sets::{ForSet, for_set};
@@ -86,7 +86,7 @@ struct OfSet<'a> {
 impl ForSet for OfSet<'_> {
     type Output = Result<(), Failure>;
 
-    fn run<P: ParameterSet>(self) -> Result<(), Failure> {
+    fn run<P: Operations>(self) -> Result<(), Failure> {
         for mode in &MODES {
             let mut full = 0.0;
             let loads = THREADS.map(|threads| (threads, Load::Full));
@@ -119,7 +119,7 @@ enum Load {
 /// Nanoseconds of each key that a thread took, and how long it was at it.
 type Taken = Result<(Vec<u64>, Duration), kex::Error>;
 
-fn measure<P: ParameterSet>(
+fn measure<P: Operations>(
     mode: &Mode,
     backend: Backend,
     threads: usize,
@@ -179,7 +179,7 @@ fn measure<P: ParameterSet>(
 }
 
 /// Takes keys for some time: one in each period, or one after another.
-fn take<P: ParameterSet>(
+fn take<P: Operations>(
     pool: &Pool<KeyPairs<Sntrup<P>>>,
     time: Duration,
     period: Option<Duration>,
