@@ -21,5 +21,5 @@ mod set;
 pub use allocator::wiped_on_fork;
 pub use arena::{Arena, OnFork};
 pub use erase::erase;
-pub use owner::Secret;
+pub use owner::{NoMemory, Secret};
 pub use set::{Bits, Set, Word};

@@ -1,6 +1,7 @@
 //! The owner of a secret value.
 
 use core::alloc::Layout;
+use core::fmt;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 use std::alloc::handle_alloc_error;
@@ -8,6 +9,18 @@ use std::alloc::handle_alloc_error;
 use zerocopy::FromZeros;
 
 use crate::allocator::{Block, LARGEST_ALIGNMENT};
+
+/// The allocation failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoMemory;
+
+impl fmt::Display for NoMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no memory")
+    }
+}
+
+impl core::error::Error for NoMemory {}
 
 /// Owner of a secret: a value in protected memory that is erased on drop.
 ///
@@ -53,15 +66,18 @@ impl<T: FromZeros> Secret<[T]> {
     /// The size exceeds `isize::MAX` bytes.
     pub fn slice(count: usize) -> Self {
         let layout = Layout::array::<T>(count).expect("more bytes than memory can have");
-        Self::try_slice(count).unwrap_or_else(|| handle_alloc_error(layout))
+        Self::try_slice(count).unwrap_or_else(|NoMemory| handle_alloc_error(layout))
     }
 
-    /// Like [`Secret::slice`], but returns `None` where that would end the process for lack of
-    /// memory.
-    pub fn try_slice(count: usize) -> Option<Self> {
+    /// Like [`Secret::slice`], for callers that go on without the memory.
+    ///
+    /// # Errors
+    /// [`Secret::slice`] would end the process for lack of memory.
+    pub fn try_slice(count: usize) -> Result<Self, NoMemory> {
         const { assert!(align_of::<T>() <= LARGEST_ALIGNMENT) };
-        let (block, memory) = Block::zeroed(Layout::array::<T>(count).ok()?)?;
-        Some(Secret { value: NonNull::slice_from_raw_parts(memory.cast(), count), block })
+        let layout = Layout::array::<T>(count).map_err(|_| NoMemory)?;
+        let (block, memory) = Block::zeroed(layout).ok_or(NoMemory)?;
+        Ok(Secret { value: NonNull::slice_from_raw_parts(memory.cast(), count), block })
     }
 }
 

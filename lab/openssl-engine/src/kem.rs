@@ -83,8 +83,8 @@ impl<K: EngineKem> KeyType for K {
 
     fn write(key: &Key<K>, half: Half) -> Option<Secret<[u8]>> {
         match half {
-            Half::Public => Some(Secret::<[u8]>::copy_of(&key.material.public_bytes())),
-            Half::Private => key.material.secret_bytes(),
+            Half::Public => key.material.public_bytes().ok(),
+            Half::Private => key.material.secret_bytes().ok().flatten(),
         }
     }
 }
@@ -182,7 +182,8 @@ impl<K: EngineKem> Operations<K> {
             let backend = State::current().choice.backend;
             let done = key
                 .material
-                .with_secret(|half| K::decapsulate(half, backend, ciphertext, &mut secret));
+                .secret()
+                .map(|half| K::decapsulate(half, backend, ciphertext, &mut secret));
             match done {
                 Some(Ok(())) => {
                     key.secret.put(secret);

@@ -1,7 +1,7 @@
 //! A key's contents: a public key or a key pair.
 
 use kex::{Backend, Error, Kem, KeyPair};
-use secret::Secret;
+use secret::{NoMemory, Secret};
 
 /// The contents of a key. They are immutable: operations in progress go on with the contents that
 /// they started with.
@@ -34,24 +34,25 @@ impl<K: Kem> KeyMaterial<K> {
         }
     }
 
-    /// Calls `work` with the secret key; `None` if there is none.
-    pub fn with_secret<R>(&self, work: impl FnOnce(&K::SecretKey) -> R) -> Option<R> {
-        self.secret().map(work)
-    }
-
     /// The encoded public key, [`Kem::PUBLIC_KEY_BYTES`] bytes.
-    pub fn public_bytes(&self) -> Vec<u8> {
-        // Public: that key.
-        let mut bytes = vec![0; K::PUBLIC_KEY_BYTES]; // Public: as above.
+    ///
+    /// # Errors
+    /// No memory for them.
+    pub fn public_bytes(&self) -> Result<Secret<[u8]>, NoMemory> {
+        let mut bytes = Secret::<[u8]>::try_slice(K::PUBLIC_KEY_BYTES)?;
         K::write_public_key(self.public(), &mut bytes);
-        bytes
+        Ok(bytes)
     }
 
     /// The encoded secret key, [`Kem::SECRET_KEY_BYTES`] bytes, if there is one.
-    pub fn secret_bytes(&self) -> Option<Secret<[u8]>> {
-        let mut bytes = Secret::<[u8]>::slice(K::SECRET_KEY_BYTES);
-        K::write_secret_key(self.secret()?, &mut bytes);
-        Some(bytes)
+    ///
+    /// # Errors
+    /// No memory for them.
+    pub fn secret_bytes(&self) -> Result<Option<Secret<[u8]>>, NoMemory> {
+        let Some(secret) = self.secret() else { return Ok(None) };
+        let mut bytes = Secret::<[u8]>::try_slice(K::SECRET_KEY_BYTES)?;
+        K::write_secret_key(secret, &mut bytes);
+        Ok(Some(bytes))
     }
 
     /// Reads a public key from its encoding.

@@ -12,13 +12,13 @@ use openssl_abi::functions::decoder as function;
 use openssl_abi::{
     Bio, Callback, CoreBio, Dispatch, OBJECT_PKEY, Param, Passphrase, guard, names, selection,
 };
-use secret::Secret;
+use secret::{NoMemory, Secret};
 
 use crate::context::Provider;
 use crate::formats::{Found, public_from_der, secret_from_der};
 use crate::group_key::{GroupKey, Key, KeyMaterial};
 use crate::keymgmt::KeyManagement;
-use crate::memory::{self, NoMemory};
+use crate::memory;
 use crate::reason;
 
 /// Longer objects are not keys of the module.

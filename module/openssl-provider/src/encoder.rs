@@ -17,11 +17,12 @@ use crate::context::Provider;
 use crate::formats::{
     Cipher, Structure, WriteError, encrypt, pem, public_to_der, secret_to_der, text,
 };
-use crate::group_key::{GroupKey, Key, KeyMaterial, public_bytes, secret_bytes};
+use crate::group_key::{GroupKey, Key, KeyMaterial};
 use crate::key::{KeyType, Raised};
 use crate::keymgmt::KeyManagement;
-use crate::memory::{Buffer, NoMemory};
+use crate::memory::Buffer;
 use crate::reason;
+use secret::NoMemory;
 
 /// Maximum length of a passphrase in bytes, as in libcrypto.
 const PASSPHRASE_BYTES: usize = 1024;
@@ -218,16 +219,16 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
         let group = K::GROUP;
         let Some(structure) = Self::FORM_.structure else {
             let is_wanted = wanted & selection::PRIVATE_KEY != 0;
-            let secret = if is_wanted { secret_bytes(material)? } else { None };
-            let public = public_bytes(material)?;
+            let secret = if is_wanted { material.secret_bytes()? } else { None };
+            let public = material.public_bytes()?;
             return Ok(text(group, secret.as_deref(), Some(&public))?);
         };
         let (structure, der) = match (structure, cipher) {
             (Structure::SubjectPublicKeyInfo, _) => {
-                (structure, public_to_der(group, &public_bytes(material)?)?)
+                (structure, public_to_der(group, &material.public_bytes()?)?)
             }
             (Structure::PrivateKeyInfo, None) => {
-                let secret = secret_bytes(material)?.ok_or(NO_SECRET)?;
+                let secret = material.secret_bytes()?.ok_or(NO_SECRET)?;
                 (structure, secret_to_der(group, &secret)?)
             }
             (Structure::EncryptedPrivateKeyInfo, None) => {
@@ -237,7 +238,7 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
             // As in libcrypto's own encoders, a cipher turns a plain structure into the encrypted
             // one.
             (_, Some(cipher)) => {
-                let secret = secret_bytes(material)?.ok_or(NO_SECRET)?;
+                let secret = material.secret_bytes()?.ok_or(NO_SECRET)?;
                 let plain = secret_to_der(group, &secret)?;
                 let mut buffer = Zeroizing::new([0; PASSPHRASE_BYTES]);
                 let none = Refusal(reason::ENCODING, "no passphrase given to encrypt the key with");

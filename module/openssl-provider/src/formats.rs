@@ -12,9 +12,9 @@ use der::{Decode, Encode, Sequence, Tag, Tagged};
 use getrandom::SysRng;
 use kex::TlsGroup;
 use pkcs5::pbes2;
-use secret::Secret;
+use secret::{NoMemory, Secret};
 
-use crate::memory::{self, Buffer, NoMemory};
+use crate::memory::{self, Buffer};
 
 /// Iterations of PBKDF2 with HMAC-SHA-256 (OWASP's recommendation of 2023).
 const ITERATIONS: u32 = 600_000;

@@ -3,14 +3,13 @@
 use core::ffi::{CStr, c_int};
 use core::marker::PhantomData;
 
-use kex::{Kem, TlsKem};
+use kex::TlsKem;
 pub(crate) use keypool::KeyMaterial;
 use openssl_abi::{Param, ParamType, Params, ValueError, WrongType, names, selection};
-use secret::Secret;
+use secret::NoMemory;
 
 use crate::context::Provider;
 use crate::key::{KeyType, Raised, SharedKey, selects};
-use crate::memory::{self, NoMemory};
 use crate::reason;
 
 /// The type of the keys of `K`.
@@ -84,7 +83,7 @@ impl<K: TlsKem> KeyType for GroupKey<K> {
     }
 
     fn check_pair(key: &Key<K>, material: &KeyMaterial<K>, _: c_int) -> bool {
-        match material.with_secret(|secret| K::check(secret, key.provider().backend)) {
+        match material.secret().map(|secret| K::check(secret, key.provider().backend)) {
             None => false,
             Some(Ok(())) => true,
             Some(Err(error)) => {
@@ -98,14 +97,14 @@ impl<K: TlsKem> KeyType for GroupKey<K> {
         material: &KeyMaterial<K>,
         work: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, NoMemory> {
-        public_bytes(material).map(|bytes| work(&bytes))
+        material.public_bytes().map(|bytes| work(&bytes))
     }
 
     fn with_secret<R>(
         material: &KeyMaterial<K>,
         work: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R, NoMemory> {
-        secret_bytes(material).map(|bytes| work(bytes.as_deref()))
+        material.secret_bytes().map(|bytes| work(bytes.as_deref()))
     }
 
     fn parameter_message(name: &CStr, error: &ValueError) -> String {
@@ -151,7 +150,7 @@ impl<K: TlsKem> KeyType for GroupKey<K> {
         match (secret, public) {
             (Some(secret), public) => {
                 let material = read(key, KeyMaterial::<K>::from_secret_bytes(backend, secret))?;
-                match public.map(|bytes| Ok(*bytes == *public_bytes(&material)?)) {
+                match public.map(|bytes| Ok(*bytes == *material.public_bytes()?)) {
                     None | Some(Ok(true)) => Ok(material),
                     Some(Ok(false)) => raise("'pub' is not the public key of 'priv'"),
                     Some(Err(NoMemory)) => raise("no memory to compare 'pub'"),
@@ -172,21 +171,4 @@ fn read<K: TlsKem>(
         key.raise(reason::INVALID_KEY, &error.to_string());
         Raised
     })
-}
-
-/// The encoded public key, [`Kem::PUBLIC_KEY_BYTES`] bytes.
-pub(crate) fn public_bytes<K: Kem>(material: &KeyMaterial<K>) -> Result<Secret<[u8]>, NoMemory> {
-    let mut bytes = memory::zeros(K::PUBLIC_KEY_BYTES)?;
-    K::write_public_key(material.public(), &mut bytes);
-    Ok(bytes)
-}
-
-/// The encoded secret key, [`Kem::SECRET_KEY_BYTES`] bytes, if there is one.
-pub(crate) fn secret_bytes<K: Kem>(
-    material: &KeyMaterial<K>,
-) -> Result<Option<Secret<[u8]>>, NoMemory> {
-    let Some(secret) = material.secret() else { return Ok(None) };
-    let mut bytes = memory::zeros(K::SECRET_KEY_BYTES)?;
-    K::write_secret_key(secret, &mut bytes);
-    Ok(Some(bytes))
 }

@@ -202,7 +202,7 @@ impl<K: TlsKem> KeyEncapsulation<K> {
                 unsafe { slice::from_raw_parts(ciphertext, ciphertext_size) }
             };
             let done =
-                key.with_secret(|key| K::decapsulate(key, provider.backend, ciphertext, secret));
+                key.secret().map(|key| K::decapsulate(key, provider.backend, ciphertext, secret));
             let Some(done) = done else { return 0 };
             finish::<K>(provider, done, reason::INVALID_CIPHERTEXT, secret)
         })

@@ -7,7 +7,7 @@ use fork::Latest;
 use openssl_abi::{Param, ParamRef, ParamType, Params, ValueError, WrongType, names};
 
 use crate::context::Provider;
-use crate::memory::NoMemory;
+use secret::NoMemory;
 
 /// A type of keys: those of a TLS group, of X25519 or of Ed25519.
 pub(crate) trait KeyType: Sized + 'static {

@@ -10,8 +10,8 @@ use openssl_abi::{Callback, Dispatch, Param, Params, guard, names, selection};
 
 use crate::context::Provider;
 use crate::key::{KEY_PAIR_TYPES, KeyType, Raised, SharedKey, selects};
-use crate::memory::NoMemory;
 use crate::reason;
+use secret::NoMemory;
 
 /// The functions for keys of `T`.
 pub(crate) struct KeyManagement<T>(PhantomData<T>);

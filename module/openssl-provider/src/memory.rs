@@ -8,15 +8,11 @@
 use core::ops::Deref;
 use std::io;
 
-use secret::Secret;
-
-/// The allocation failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NoMemory;
+use secret::{NoMemory, Secret};
 
 /// Zeroed memory of `bytes` bytes.
 pub(crate) fn zeros(bytes: usize) -> Result<Secret<[u8]>, NoMemory> {
-    Secret::<[u8]>::try_slice(bytes).ok_or(NoMemory)
+    Secret::<[u8]>::try_slice(bytes)
 }
 
 /// A copy of `bytes`.

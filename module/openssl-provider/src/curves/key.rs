@@ -3,13 +3,13 @@
 use core::ffi::{CStr, c_int};
 
 use openssl_abi::{Param, ParamRef, ParamType, Params, ValueError, WrongType, names, selection};
-use secret::Secret;
+use secret::{NoMemory, Secret};
 
 use crate::context::Provider;
 use crate::curves::dhkem;
 use crate::curves::scheme::{KEY_BYTES, SECURITY_BITS, Scheme};
 use crate::key::{KEY_PAIR_TYPES, KeyType, Raised, SharedKey, selects};
-use crate::memory::{self, NoMemory};
+use crate::memory;
 use crate::reason;
 
 /// The contents of a key. They are immutable: operations in progress go on with the contents that
