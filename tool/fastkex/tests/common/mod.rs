@@ -79,13 +79,16 @@ impl Tool {
 }
 
 /// A folder that no other user can replace, as `fastkex run` demands: not below a folder such as
-/// /tmp, where the checkout may be.
+/// /tmp, where the checkout may be. If tests can become another user, that user can enter it.
 fn private_folder() -> PathBuf {
     let user = std::fs::metadata("/proc/self").unwrap().uid();
     let is_private = |folder: &PathBuf| {
         folder.ancestors().all(|folder| {
             let data = folder.metadata();
-            data.is_ok_and(|data| [0, user].contains(&data.uid()) && data.mode() & 0o022 == 0)
+            data.is_ok_and(|data| {
+                let is_open = user != 0 || data.mode() & 0o001 != 0;
+                [0, user].contains(&data.uid()) && data.mode() & 0o022 == 0 && is_open
+            })
         })
     };
     let home = std::env::var_os("HOME").map(PathBuf::from);
