@@ -99,6 +99,10 @@ macro_rules! tls_groups {
     };
 }
 
+/// The groups that a deployment needs unless it has reasons of its own: their names in
+/// [`TLS_GROUPS`].
+pub const RECOMMENDED_GROUPS: [&str; 2] = ["sntrup761", "X25519SNTRUP761"];
+
 /// The place of a name in the table.
 const fn place(name: &str) -> usize {
     let mut place = 0;
@@ -163,6 +167,7 @@ mod tests {
         visit_groups(&mut visitor);
         assert_eq!(visitor.0, TLS_GROUPS.iter().map(|g| g.name).collect::<Vec<_>>());
 
+        assert!(RECOMMENDED_GROUPS.iter().all(|name| group_named(name).is_some()));
         let points: HashSet<_> = TLS_GROUPS.iter().map(|g| g.code_point).collect();
         let arcs: HashSet<_> = TLS_GROUPS.iter().map(|g| g.oid_arc).collect();
         assert_eq!((points.len(), arcs.len()), (TLS_GROUPS.len(), TLS_GROUPS.len()));

@@ -18,9 +18,10 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) fn context(module: &Path) -> Result<LibraryContext, Failure> {
     let libraries = Libraries::system().map_err(Failure::about("libssl"))?;
     let context = LibraryContext::new(&libraries).map_err(Failure::about("libssl"))?;
-    for provider in ["default", &module.display().to_string()] {
-        context.load_provider(provider).map_err(Failure::about(provider))?.keep();
-    }
+    context.load_provider("default").map_err(Failure::about("default"))?.keep();
+    let all = [(settings::GROUPS.name, settings::ALL_GROUPS)];
+    let ours = context.load_provider_with(module, &all);
+    ours.map_err(Failure::about(module.display()))?.keep();
     Ok(context)
 }
 

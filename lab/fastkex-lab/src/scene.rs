@@ -259,7 +259,8 @@ impl<'a> Setting<'a> {
         }
         let libraries = libraries(arguments.libssl.as_deref())?;
         let module = module::find(arguments.module.as_deref(), &libraries)?;
-        let client = Client::new(&libraries, std::slice::from_ref(&module))?;
+        let groups = arguments.groups.iter().map(String::as_str).chain(USUAL);
+        let client = Client::new(&libraries, std::slice::from_ref(&module), groups)?;
         let machine = measure::machine();
         let processors = match processor::allowed()[..] {
             [first, .., last] => [Some(first), Some(last)],

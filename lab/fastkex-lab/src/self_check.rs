@@ -115,7 +115,7 @@ fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan) -> Outcom
     };
     let certificate = set.certificate(KeyType::Ed25519)?.certificate;
     let trust = fs::read(&certificate).map_err(Failure::about(certificate.display()))?;
-    let client = Client::new(libraries, &modules)?;
+    let client = Client::new(libraries, &modules, [label.as_str()].into_iter())?;
     let candidate = client.candidate(&label, &Trust::Pem(trust), None)?;
     let mut targets = Vec::new();
     for server in &servers {

@@ -35,10 +35,18 @@ pub(crate) fn preference(uses_fastkex: bool) -> &'static str {
     if uses_fastkex { "?provider=fastkex" } else { "?provider=default" }
 }
 
-/// Keys of the module's section: without them it would keep X25519 and Ed25519 to itself where they
-/// are not the faster ones.
-pub(crate) fn keys(uses_fastkex: bool) -> &'static [(&'static str, &'static str)] {
-    if uses_fastkex { &[("x25519", "on"), ("ed25519", "on")] } else { &[] }
+/// Keys of the module's section: the groups of some lists; X25519 and Ed25519 with `uses_fastkex`,
+/// which the module would keep to itself where they are not the faster ones.
+pub(crate) fn keys<'a>(
+    uses_fastkex: bool,
+    lists: impl Iterator<Item = &'a str>,
+) -> Vec<(&'static str, String)> {
+    let lists: Vec<_> = lists.collect();
+    let mut keys = vec![(settings::GROUPS.name, settings::groups_for(&lists.join(":")))];
+    if uses_fastkex {
+        keys.extend([settings::X25519, settings::ED25519].map(|key| (key.name, "on".to_owned())));
+    }
+    keys
 }
 
 impl Set {
@@ -48,7 +56,7 @@ impl Set {
     /// # Errors
     /// The modules cannot be loaded.
     pub fn knows(&self, groups: &str) -> Result<bool, Failure> {
-        let context = self.context(&Offer::new(groups))?;
+        let context = self.context(&[&Offer::new(groups)])?;
         Ok(accepts(&context, groups))
     }
 
@@ -62,23 +70,23 @@ impl Set {
         sets_groups: bool,
     ) -> Result<PathBuf, Failure> {
         let first = offers.first().ok_or_else(|| Failure::new("no groups to offer"))?;
-        let context = self.context(first)?;
+        let context = self.context(offers)?;
         for offer in offers {
             check_groups(&context, &offer.groups)?;
         }
         let groups = sets_groups.then_some(first.groups.as_str());
         let file = format!("{name}.cnf");
-        self.stage.write(&file, &self.text(first, groups)?)?;
+        self.stage.write(&file, &self.text(offers, groups)?)?;
         Ok(self.stage.folder().join(file))
     }
 
-    fn text(&self, offer: &Offer, groups: Option<&str>) -> Result<String, Failure> {
+    fn text(&self, offers: &[&Offer], groups: Option<&str>) -> Result<String, Failure> {
         const BASE: &str = "base.cnf";
-        let (release, provider) = (release(&self.libraries), provider(offer.uses_fastkex));
-        let keys =
-            keys(offer.uses_fastkex).iter().map(|(key, value)| ((*key).into(), (*value).into()));
-        let keys: Vec<(String, String)> = keys.collect();
-        let properties = Some(preference(offer.uses_fastkex));
+        let uses_fastkex = uses_fastkex(offers);
+        let (release, provider) = (release(&self.libraries), provider(uses_fastkex));
+        let keys = keys(uses_fastkex, offers.iter().map(|offer| offer.groups.as_str()));
+        let keys: Vec<_> = keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let properties = Some(preference(uses_fastkex));
         let module = &self.module;
         let ours = Addition { release, provider, module, keys: &keys, groups, properties };
         self.stage.write(BASE, FULL_HANDSHAKES)?;
@@ -101,10 +109,10 @@ impl Set {
         compose(Some(Base { config: &config, path: &path }), addition).map_err(Failure::new)
     }
 
-    /// The library context of a server with the configuration for such an offer and the set's
+    /// The library context of a server with the configuration for such offers and the set's
     /// OpenSSL.
-    fn context(&self, offer: &Offer) -> Result<LibraryContext, Failure> {
-        let text = self.text(offer, None)?;
+    fn context(&self, offers: &[&Offer]) -> Result<LibraryContext, Failure> {
+        let text = self.text(offers, None)?;
         let context = LibraryContext::new(&self.libraries).map_err(Failure::new)?;
         context.load_config_text(&text).map_err(Failure::new)?;
         let active = context.active_providers();
@@ -112,7 +120,7 @@ impl Set {
         let further = self.further.iter().enumerate();
         let further = further.map(|(index, module)| (further_name(index), module));
         for (name, module) in
-            [(provider(offer.uses_fastkex).to_owned(), &self.module)].into_iter().chain(further)
+            [(provider(uses_fastkex(offers)).to_owned(), &self.module)].into_iter().chain(further)
         {
             if !is_active(&name) {
                 let text = module.display().to_string();
@@ -130,6 +138,11 @@ impl Set {
 /// Names of further modules, by their place.
 fn further_name(index: usize) -> String {
     format!("module{index}")
+}
+
+/// Whether the server of these offers, all of them with fastkex or none, takes X25519 from it.
+fn uses_fastkex(offers: &[&Offer]) -> bool {
+    offers.first().is_some_and(|offer| offer.uses_fastkex)
 }
 
 fn release(libraries: &Libraries) -> Release {

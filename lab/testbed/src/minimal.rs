@@ -193,7 +193,13 @@ impl Plan {
     ) -> Result<LibraryContext, Failure> {
         let context = LibraryContext::new(libraries).map_err(Failure::new)?;
         context.load_provider("default").map_err(Failure::about("default"))?.keep();
-        let ours = context.load_provider_with(&self.module, keys(uses_fastkex));
+        let lists = self.listeners.iter().filter_map(|listener| match listener {
+            Listener::Tls { groups, .. } => Some(groups.as_str()),
+            Listener::Plain => None,
+        });
+        let keys = keys(uses_fastkex, lists);
+        let keys: Vec<_> = keys.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let ours = context.load_provider_with(&self.module, &keys);
         ours.map_err(Failure::about(self.module.display()))?.keep();
         for module in &self.further {
             load(&context, module)?;

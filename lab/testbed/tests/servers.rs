@@ -46,7 +46,7 @@ impl Scene {
             Set::new(&libraries, &MODULE, env!("CARGO_BIN_EXE_testbed-tool").as_ref()).unwrap();
         let context = LibraryContext::new(&libraries).unwrap();
         context.load_provider("default").unwrap().keep();
-        context.load_provider(MODULE.to_str().unwrap()).unwrap().keep();
+        context.load_provider_with(&*MODULE, &[("groups", "all")]).unwrap().keep();
         Some(Self { set: set.on(testbed::processor::last()), context })
     }
 
@@ -187,7 +187,7 @@ fn a_stunnel_reads_what_it_is_given() {
     let module = artifacts::module().unwrap().canonicalize().unwrap();
     let text = format!(
         "openssl_conf = init\n[init]\nproviders = list\nssl_conf = tls\n[list]\ndefault = on\nfastkex = ours\n\
-         [on]\nactivate = 1\n[ours]\nmodule = {}\nactivate = 1\n[tls]\nsystem_default = all\n[all]\nNumTickets = 0\n",
+         [on]\nactivate = 1\n[ours]\nmodule = {}\nactivate = 1\ngroups = all\n[tls]\nsystem_default = all\n[all]\nNumTickets = 0\n",
         module.display()
     );
     fs::write(&configuration, text).unwrap();

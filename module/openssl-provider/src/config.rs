@@ -6,12 +6,12 @@ use core::time::Duration;
 use std::ffi::CString;
 
 use curve25519::Choice;
-use kex::{Backend, BackendError, TLS_GROUPS};
+use kex::{Backend, BackendError, TLS_GROUPS, TlsGroup};
 use keypool::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
 use openssl_abi::Core;
 use settings::{
-    BACKEND, BATCH, CODE_POINTS, ED25519, Key, MAX_AGE, POOL, REFILL, STATISTICS, WARM_UP,
-    WARM_UP_LOAD, X25519, code_point_key,
+    BACKEND, BATCH, CODE_POINTS, ED25519, GROUPS, KEY_FILES, Key, MAX_AGE, POOL, REFILL,
+    STATISTICS, WARM_UP, WARM_UP_LOAD, X25519, code_point_key, default_groups,
 };
 use warmup::{Load, Mode};
 
@@ -25,6 +25,9 @@ pub(crate) struct Config {
     pub(crate) backend: Backend,
     /// In the order of [`TLS_GROUPS`].
     pub(crate) code_points: Vec<u16>,
+    /// The groups that are offered.
+    pub(crate) groups: Vec<&'static TlsGroup>,
+    pub(crate) key_files: bool,
     pub(crate) pools: Settings,
     pub(crate) warm_up: warmup::Settings,
     pub(crate) x25519: Choice,
@@ -91,12 +94,22 @@ impl Config {
         Ok(Config {
             backend,
             code_points,
+            groups: setting(&value, GROUPS, default_groups(), &groups_expected(), |text| {
+                settings::groups(text).ok()
+            })?,
+            key_files: setting(&value, KEY_FILES, false, "on or off", on_or_off)?,
             pools: pools(&value)?,
             warm_up: warm_up(&value)?,
             x25519: choice(&value, X25519)?,
             ed25519: choice(&value, ED25519)?,
         })
     }
+}
+
+/// The description of the values of `groups`.
+fn groups_expected() -> String {
+    let names: Vec<_> = TLS_GROUPS.iter().map(|group| group.name).collect();
+    format!("all, or some of these, separated by colons: {}", names.join(":"))
 }
 
 /// The settings of the pools.

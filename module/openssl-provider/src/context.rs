@@ -2,7 +2,7 @@
 
 use core::ffi::c_void;
 
-use kex::Backend;
+use kex::{Backend, TlsGroup};
 use openssl_abi::Core;
 use warmup::WarmUp;
 
@@ -15,6 +15,8 @@ pub(crate) struct Provider {
     pub(crate) backend: Backend,
     /// In the order of [`kex::TLS_GROUPS`].
     pub(crate) code_points: Vec<u16>,
+    /// The groups that are offered.
+    pub(crate) groups: Vec<&'static TlsGroup>,
     pub(crate) pools: GroupPools,
     pub(crate) warm_up: WarmUp,
     pub(crate) tables: Tables,

@@ -3,11 +3,10 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use curve25519::Offers;
-use kex::{GroupVisitor, TlsKem, visit_groups};
+use kex::{GroupVisitor, TlsGroup, TlsKem, visit_groups};
 use openssl_abi::functions::provider as function;
 use openssl_abi::{
-    Algorithm, Callback, Core, Dispatch, Param, ParamType, Params, TlsGroup, guard, names,
-    operation,
+    Algorithm, Callback, Core, Dispatch, Param, ParamType, Params, guard, names, operation,
 };
 use warmup::WarmUp;
 
@@ -51,25 +50,41 @@ pub(crate) const DISPATCH: &[Dispatch] = &[
     Dispatch::END,
 ];
 
-impl GroupVisitor for Tables {
+/// Adds the algorithms of the groups that are offered.
+struct Registration<'a> {
+    tables: &'a mut Tables,
+    groups: &'a [&'static TlsGroup],
+    /// Whether to add encoders and decoders. OpenSSL 3.0 walks all of them for each key that it
+    /// decodes: that of a certificate, too.
+    key_files: bool,
+}
+
+impl GroupVisitor for Registration<'_> {
     fn visit<K: TlsKem>(&mut self) {
-        self.key_management.add(K::GROUP, PROPERTIES, KeyManagement::<GroupKey<K>>::DISPATCH);
-        self.key_encapsulation.add(K::GROUP, PROPERTIES, KeyEncapsulation::<K>::DISPATCH);
-        for (properties, implementation) in Encoder::<K>::ALL {
-            self.encoders.add(K::GROUP, properties, implementation);
+        if !self.groups.contains(&K::GROUP) {
+            return;
         }
-        for (properties, implementation) in Decoder::<K>::ALL {
-            self.decoders.add(K::GROUP, properties, implementation);
+        let Tables { key_management, key_encapsulation, encoders, decoders, .. } = self.tables;
+        key_management.add(K::GROUP, PROPERTIES, KeyManagement::<GroupKey<K>>::DISPATCH);
+        key_encapsulation.add(K::GROUP, PROPERTIES, KeyEncapsulation::<K>::DISPATCH);
+        if self.key_files {
+            for (properties, implementation) in Encoder::<K>::ALL {
+                encoders.add(K::GROUP, properties, implementation);
+            }
+            for (properties, implementation) in Decoder::<K>::ALL {
+                decoders.add(K::GROUP, properties, implementation);
+            }
         }
     }
 }
 
 /// Reads the configuration and sets up the provider.
 pub(crate) fn load(core: Core) -> Result<Provider, ConfigError> {
-    let Config { backend, code_points, pools, warm_up, x25519, ed25519 } = Config::read(&core)?;
+    let Config { backend, code_points, groups, key_files, pools, warm_up, x25519, ed25519 } =
+        Config::read(&core)?;
     let offers = Offers::new(backend, x25519, ed25519);
     let mut tables = Tables::default();
-    visit_groups(&mut tables);
+    visit_groups(&mut Registration { tables: &mut tables, groups: &groups, key_files });
     if offers.x25519 {
         let key_management = KeyManagement::<X25519>::DISPATCH;
         add_scheme::<X25519>(&mut tables.key_management, key_management);
@@ -85,6 +100,7 @@ pub(crate) fn load(core: Core) -> Result<Provider, ConfigError> {
         core,
         backend,
         code_points,
+        groups,
         pools: GroupPools::new(backend, pools),
         warm_up: WarmUp::new(backend, warm_up),
         tables,
@@ -181,7 +197,8 @@ unsafe extern "C" fn get_capabilities(
         // SAFETY: libcrypto hands back our context, and the capability's name.
         let (provider, capability) =
             unsafe { (Provider::from_context(context), CStr::from_ptr(capability)) };
-        if !capability.to_bytes().eq_ignore_ascii_case(TlsGroup::CAPABILITY.to_bytes()) {
+        if !capability.to_bytes().eq_ignore_ascii_case(openssl_abi::TlsGroup::CAPABILITY.to_bytes())
+        {
             return 1;
         }
         let Some(callback) = callback else { return 0 };

@@ -42,6 +42,9 @@ pub(crate) unsafe fn announce(
         return false;
     }
     TLS_GROUPS.iter().zip(&provider.code_points).all(|(group, &code_point)| {
+        if !provider.groups.contains(group) {
+            return true;
+        }
         let Ok(name) = CString::new(group.name) else { return false };
         let group = TlsGroup {
             name: &name,

@@ -5,7 +5,7 @@
 
 #![forbid(unsafe_code)]
 
-use kex::TLS_GROUPS;
+use kex::{RECOMMENDED_GROUPS, TLS_GROUPS, TlsGroup, group_named};
 
 /// A key of the module's section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +42,65 @@ pub const WARM_UP_LOAD: Key =
     Key { name: "warmup_load", meaning: "medium load, in handshakes a second of one process" };
 /// X25519 as an algorithm of its own.
 pub const X25519: Key = Key { name: "x25519", meaning: "whether the module offers X25519" };
+/// TLS groups that the module offers.
+pub const GROUPS: Key = Key { name: "groups", meaning: "TLS groups that the module offers" };
+/// Key files.
+pub const KEY_FILES: Key = Key {
+    name: "key_files",
+    meaning: "whether keys of the groups can be written and read as files",
+};
 /// Ed25519.
 pub const ED25519: Key = Key { name: "ed25519", meaning: "whether the module offers Ed25519" };
 
 /// The keys with a fixed name. There is one more for each group: [`code_point_key`].
-pub const KEYS: [Key; 10] =
-    [BACKEND, POOL, BATCH, REFILL, MAX_AGE, STATISTICS, WARM_UP, WARM_UP_LOAD, X25519, ED25519];
+pub const KEYS: [Key; 12] = [
+    BACKEND,
+    POOL,
+    BATCH,
+    REFILL,
+    MAX_AGE,
+    STATISTICS,
+    WARM_UP,
+    WARM_UP_LOAD,
+    X25519,
+    ED25519,
+    GROUPS,
+    KEY_FILES,
+];
+
+/// The value of [`GROUPS`] for all groups of the module.
+pub const ALL_GROUPS: &str = "all";
+
+/// The groups that a value of [`GROUPS`] lists, in the order of [`TLS_GROUPS`]: [`ALL_GROUPS`], or
+/// names separated by colons, in upper or lower case, as in libssl's `Groups`.
+///
+/// # Errors
+/// The first name that is no group of the module.
+pub fn groups(value: &str) -> Result<Vec<&'static TlsGroup>, &str> {
+    if value == ALL_GROUPS {
+        return Ok(TLS_GROUPS.to_vec());
+    }
+    let mut listed = Vec::new();
+    for name in value.split(':') {
+        listed.push(group_named(name).ok_or(name)?);
+    }
+    Ok(TLS_GROUPS.iter().copied().filter(|group| listed.contains(group)).collect())
+}
+
+/// The groups that the module offers unless told otherwise.
+pub fn default_groups() -> Vec<&'static TlsGroup> {
+    RECOMMENDED_GROUPS.iter().filter_map(|name| group_named(name)).collect()
+}
+
+/// The value of [`GROUPS`] for applications with this list of groups, in the syntax of any release
+/// of libssl: the default groups and those in the list.
+pub fn groups_for(list: &str) -> String {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    let named: Vec<_> = list.split(|c| !is_name(c)).filter_map(group_named).collect();
+    let default = default_groups();
+    let served = TLS_GROUPS.iter().filter(|group| default.contains(group) || named.contains(group));
+    served.map(|group| group.name).collect::<Vec<_>>().join(":")
+}
 
 /// Prefix of the keys that set code points; the name of a TLS group follows.
 pub const CODE_POINTS: &str = "code_points.";
@@ -112,6 +165,35 @@ mod tests {
         for key in ["backends", "Backend", "code_points", "code_points.", "code_points.x25519", ""]
         {
             assert!(!is_known(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn groups_are_listed_as_for_libssl() {
+        let names = |value| {
+            groups(value).map(|groups| groups.iter().map(|group| group.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names("all").unwrap().len(), TLS_GROUPS.len());
+        assert_eq!(names("x25519sntrup761:sntrup653"), Ok(vec!["sntrup653", "X25519SNTRUP761"]));
+        for (wrong, name) in
+            [("", ""), ("sntrup761:", ""), ("sntrup761:X25519", "X25519"), ("All", "All")]
+        {
+            assert_eq!(names(wrong), Err(name), "{wrong}");
+        }
+        let default: Vec<_> = default_groups().iter().map(|group| group.name).collect();
+        assert_eq!(default, RECOMMENDED_GROUPS);
+    }
+
+    #[test]
+    fn the_groups_of_applications_are_offered() {
+        for (list, value) in [
+            ("", "sntrup761:X25519SNTRUP761"),
+            ("X25519:P-256", "sntrup761:X25519SNTRUP761"),
+            ("*SNTRUP857 / DEFAULT:-X25519", "sntrup761:sntrup857:X25519SNTRUP761"),
+            ("?X25519SNTRUP1277:sntrup653", "sntrup653:sntrup761:X25519SNTRUP761:X25519SNTRUP1277"),
+        ] {
+            assert_eq!(groups_for(list), value, "{list}");
+            assert!(groups(&groups_for(list)).is_ok());
         }
     }
 

@@ -11,7 +11,9 @@ use std::process::Command;
 
 use clap::Args;
 use kex::TLS_GROUPS;
-use openssl_conf::{Addition, Base, Config, Interpretation, Release, compose, split_groups};
+use openssl_conf::{
+    Addition, Base, Config, Interpretation, Provider, Release, compose, split_groups,
+};
 use openssl_runtime::{Libraries, LibraryContext, SslContext};
 
 use crate::module;
@@ -58,7 +60,7 @@ impl Run {
         let program = find_program(name)?;
         warn_of_setuid(&program);
 
-        let text = configuration(&libraries, &module, self.groups.as_deref())?;
+        let text = configuration(&libraries, &module, &program, self.groups.as_deref())?;
         check(&libraries, &module, &text, self.groups.as_deref())?;
         let path = file::write(&text)?;
 
@@ -101,6 +103,7 @@ pub(crate) fn environment(name: &str) -> Option<String> {
 fn configuration(
     libraries: &Libraries,
     module: &Path,
+    program: &Path,
     groups: Option<&str>,
 ) -> Result<String, Failure> {
     let release = release(libraries);
@@ -117,15 +120,37 @@ fn configuration(
         .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
     let base = config.as_ref().map(|config| Base { config, path: &path });
 
-    let kept = config.as_ref().is_some_and(|config| {
-        let interpretation = Interpretation::new(config, release);
-        let list = interpretation.system_default().and_then(|profile| profile.groups());
-        list.is_some_and(|list| names_ours(&list.value, release))
-    });
-    let groups = groups.or_else(|| (!kept).then(|| default_groups(release)));
+    let interpretation = config.as_ref().map(|config| Interpretation::new(config, release));
+    let system_default = interpretation.as_ref().and_then(Interpretation::system_default);
+    let list = system_default.and_then(|profile| profile.groups()).map(|list| list.value.as_str());
+    let kept = list.filter(|list| names_ours(list, release));
+    let groups = groups.or_else(|| kept.is_none().then(|| default_groups(release)));
+    let provider = interpretation.as_ref().and_then(|found| found.provider(PROVIDER));
+    let keys = keys(program, groups.or(kept).unwrap_or_default(), provider);
     let properties = Some(PROPERTIES);
-    let addition = Addition { release, provider: PROVIDER, module, keys: &[], groups, properties };
+    let addition =
+        Addition { release, provider: PROVIDER, module, keys: &keys, groups, properties };
     compose(base, &addition).map_err(|error| Failure::new(error.to_string()))
+}
+
+/// Keys of the module's section that the program needs and that the section does not have: the
+/// groups that the program's list names, and everything for the program `openssl`, which generates,
+/// writes and reads keys.
+fn keys(program: &Path, list: &str, configured: Option<&Provider>) -> Vec<(String, String)> {
+    let is_openssl = program.file_name().is_some_and(|name| name == "openssl");
+    let mut wanted = Vec::new();
+    if is_openssl {
+        wanted.push((settings::GROUPS, settings::ALL_GROUPS.to_owned()));
+        wanted.push((settings::KEY_FILES, "on".to_owned()));
+    } else if settings::groups_for(list) != settings::groups_for("") {
+        wanted.push((settings::GROUPS, settings::groups_for(list)));
+    }
+    let is_set = |key: settings::Key| {
+        let parameters = configured.map(|provider| provider.own_parameters());
+        parameters.into_iter().flatten().any(|parameter| parameter.name == key.name)
+    };
+    let missing = wanted.into_iter().filter(|&(key, _)| !is_set(key));
+    missing.map(|(key, value)| (key.name.to_owned(), value)).collect()
 }
 
 /// Does with the configuration what the program will do, as OpenSSL keeps quiet about what is wrong

@@ -288,7 +288,8 @@ impl ClientArguments {
                 None
             }
         };
-        Client::new(&libraries, &Vec::from_iter(module))
+        let groups = self.groups.iter().map(String::as_str).chain(USUAL);
+        Client::new(&libraries, &Vec::from_iter(module), groups)
     }
 
     fn trust(&self) -> Result<Trust, Failure> {

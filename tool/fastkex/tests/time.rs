@@ -35,9 +35,8 @@ impl Setting {
     fn new() -> Option<Self> {
         let tool = Tool::with_openssl()?;
         let context = LibraryContext::new(&Libraries::system().unwrap()).unwrap();
-        for provider in ["default", &tool.module().display().to_string()] {
-            context.load_provider(provider).unwrap().keep();
-        }
+        context.load_provider("default").unwrap().keep();
+        context.load_provider_with(tool.module(), &[("groups", "all")]).unwrap().keep();
         let certificate =
             Certificate::self_signed(&context, KeyType::Ed25519, &["localhost"]).unwrap();
         tool.write("ca.pem", &certificate.to_pem().unwrap());

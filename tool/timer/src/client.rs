@@ -39,16 +39,22 @@ pub struct Candidate {
 }
 
 impl Client {
-    /// With these modules.
+    /// With these modules. They offer the groups that `groups`, lists of them, name.
     ///
     /// # Errors
     /// OpenSSL does not take a module.
-    pub fn new(libraries: &Libraries, modules: &[PathBuf]) -> Result<Self, Failure> {
+    pub fn new<'a>(
+        libraries: &Libraries,
+        modules: &[PathBuf],
+        groups: impl Iterator<Item = &'a str>,
+    ) -> Result<Self, Failure> {
+        let groups = settings::groups_for(&groups.collect::<Vec<_>>().join(":"));
         let context = |preference| {
             let context = LibraryContext::new(libraries)?;
             context.load_provider("default")?.keep();
             for module in modules {
-                context.load_provider(&module.display().to_string())?.keep();
+                let offered = [(settings::GROUPS.name, groups.as_str())];
+                context.load_provider_with(module, &offered)?.keep();
             }
             context.set_default_properties(preference)?;
             Ok(context)

@@ -123,7 +123,8 @@ impl Side {
                 static MODULE: LazyLock<PathBuf> = LazyLock::new(|| artifacts::module().unwrap());
                 let text = format!(
                     "openssl_conf = init\n[init]\nproviders = providers\n[providers]\ndefault = default_section\n\
-                     fastkex = fastkex\n[default_section]\nactivate = 1\n[fastkex]\nmodule = {}\nactivate = 1\n",
+                     fastkex = fastkex\n[default_section]\nactivate = 1\n[fastkex]\nmodule = {}\nactivate = 1\n\
+                     groups = sntrup761:sntrup857\nkey_files = on\n",
                     MODULE.display()
                 );
                 let program = std::env::var_os("FASTKEX_TEST_OPENSSL").map_or_else(

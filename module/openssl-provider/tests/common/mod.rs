@@ -18,13 +18,17 @@ pub(crate) fn module() -> PathBuf {
     MODULE.clone()
 }
 
-/// A configuration of OpenSSL with the module, these lines in its section, and the sections `tls`,
-/// if any, for whatever speaks TLS.
+/// Keys of the module's section with which it offers all that it has.
+pub(crate) const EVERYTHING: [(&str, &str); 2] = [("groups", "all"), ("key_files", "on")];
+
+/// A configuration of OpenSSL with the module, which offers all groups and key files unless these
+/// lines in its section say otherwise, and the sections `tls`, if any, for whatever speaks TLS.
 pub(crate) fn configuration(ours: &str, tls: &str) -> String {
+    let everything = EVERYTHING.map(|(key, value)| format!("{key} = {value}\n")).concat();
     format!(
         "openssl_conf = init\n[init]\nproviders = providers\n{}\
          [providers]\ndefault = default_sect\nfastkex = fastkex_sect\n[default_sect]\nactivate = 1\n\
-         [fastkex_sect]\nmodule = {}\n{ours}\n{tls}[req]\ndistinguished_name = name\n[name]\n",
+         [fastkex_sect]\nmodule = {}\n{everything}{ours}\n{tls}[req]\ndistinguished_name = name\n[name]\n",
         if tls.is_empty() { "" } else { "ssl_conf = tls\n" },
         module().display(),
     )
@@ -45,11 +49,11 @@ pub(crate) fn libraries() -> Option<Libraries> {
     }
 }
 
-/// A context with the default provider and ours.
+/// A context with the default provider and all that ours has.
 pub(crate) fn context(libraries: &Libraries) -> LibraryContext {
     let context = LibraryContext::new(libraries).unwrap();
     context.load_provider("default").unwrap().keep();
-    context.load_provider(module().to_str().unwrap()).unwrap().keep();
+    context.load_provider_with(module(), &EVERYTHING).unwrap().keep();
     context
 }
 
@@ -57,7 +61,7 @@ pub(crate) fn context(libraries: &Libraries) -> LibraryContext {
 /// section.
 pub(crate) fn curves_context(libraries: &Libraries, keys: &[(&str, &str)]) -> LibraryContext {
     let context = stock_context(libraries);
-    let keys = [&[("x25519", "on"), ("ed25519", "on")], keys].concat();
+    let keys = [&EVERYTHING, &[("x25519", "on"), ("ed25519", "on")], keys].concat();
     context.load_provider_with(module(), &keys).unwrap().keep();
     context.set_default_properties("?provider=fastkex").unwrap();
     context

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kex::TLS_GROUPS;
+use kex::{TLS_GROUPS, group_named};
 use lanes::Backend;
 use openssl_conf::{Config, Interpretation, ModuleKind, Provider, Release};
 use openssl_runtime::{
@@ -87,7 +87,8 @@ fn examine_module(
     let load = || {
         let context = LibraryContext::new(libraries)?;
         context.load_provider("default")?.keep();
-        let provider = context.load_provider(&path.to_string_lossy())?;
+        let all = [(settings::GROUPS.name, settings::ALL_GROUPS)];
+        let provider = context.load_provider_with(&path, &all)?;
         let version = provider.info().version.unwrap_or_default();
         provider.keep();
         Ok::<_, openssl_runtime::Error>((context, version))
@@ -212,7 +213,7 @@ fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
     keys::examine(provider, findings);
     examine_provider(examined, provider, &interpretation, findings);
     if examined.active {
-        examine_groups(examined, &interpretation, findings);
+        examine_groups(examined, provider, &interpretation, findings);
         if let Some(context) = &examined.context {
             curves::examine(context, provider, &interpretation, findings);
         }
@@ -329,6 +330,7 @@ fn reason_not_to_load(examined: &Examined, provider: &Provider) -> String {
 /// Which groups programs get that do not set their own.
 fn examine_groups(
     examined: &Examined,
+    provider: &Provider,
     interpretation: &Interpretation,
     findings: &mut Vec<Finding>,
 ) {
@@ -357,15 +359,27 @@ fn examine_groups(
             return;
         }
         Ok(unknown) if !unknown.is_empty() => {
-            findings.push(Finding::wrong(
-                "groups",
-                format!(
-                    "{}: unknown {}: OpenSSL silently ignores the whole list and uses its defaults",
-                    list.origin,
-                    unknown.join(", ")
-                ),
-                format!("[{section}]\n{add}"),
-            ));
+            let problem = "OpenSSL silently ignores the whole list and uses its defaults";
+            let is_ours = |name: &String| group_named(name).is_some();
+            let finding = if unknown.iter().all(is_ours) {
+                let value = settings::groups_for(&list.value);
+                Finding::wrong(
+                    "groups",
+                    format!(
+                        "{}: the module does not offer {}: {problem}",
+                        list.origin,
+                        unknown.join(", ")
+                    ),
+                    format!("[{}]\n{} = {value}", provider.section(), settings::GROUPS.name),
+                )
+            } else {
+                Finding::wrong(
+                    "groups",
+                    format!("{}: unknown {}: {problem}", list.origin, unknown.join(", ")),
+                    format!("[{section}]\n{add}"),
+                )
+            };
+            findings.push(finding);
             return;
         }
         Ok(_) => {}

@@ -57,7 +57,7 @@ impl Setup {
         }
         let context = LibraryContext::new(&libraries).unwrap();
         context.load_provider("default").unwrap().keep();
-        context.load_provider(module.to_str().unwrap()).unwrap().keep();
+        context.load_provider_with(&module, &[("groups", "all")]).unwrap().keep();
         let files = set.certificate(KeyType::EcP256).unwrap();
         let certificate = fs::read_to_string(&files.certificate).unwrap();
         let key = fs::read_to_string(&files.key).unwrap();
