@@ -15,7 +15,7 @@ use crate::types::*;
 /// Defines the table of functions that 1.1.1 has and later releases lack, or have only as macros.
 macro_rules! legacy_table {
     ($( $library:ident fn $name:ident($($argument:ty),* $(,)?) $(-> $result:ty)?; )*) => {
-        /// Function pointers under the names of the functions they point to.
+        /// Function pointers. Each field has the name of its function.
         #[allow(non_snake_case)]
         struct Functions {
             $( $name: unsafe extern "C" fn($($argument),*) $(-> $result)?, )*

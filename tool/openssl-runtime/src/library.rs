@@ -97,8 +97,8 @@ impl Libraries {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] when the directory has no pair of libraries, and the errors of
-    /// [`Libraries::open`].
+    /// [`Error::NotFound`] when the directory has no libcrypto of a supported version, and the
+    /// errors of [`Libraries::open`].
     pub fn open_directory(directory: impl AsRef<Path>) -> Result<Self, Error> {
         let directory = absolute(directory.as_ref())?;
         let versions = SONAME_VERSIONS.iter().chain([&LEGACY_SONAME_VERSION]);
