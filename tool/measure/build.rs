@@ -1,4 +1,4 @@
-//! Tells the crate which compiler builds it.
+//! Passes the version of the compiler to the crate.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! `fastkex doctor`: what is right and what is wrong, with the line to change.
+//! `fastkex doctor`: reports correct and wrong settings, with the line to change.
 
 mod applications;
 mod curves;

@@ -1,5 +1,5 @@
-//! ^C ends what is being measured, not this program, which tells what it has; a second ^C ends it,
-//! too.
+//! The handling of ^C. The first ^C ends the measurement, and the program then prints its results
+//! so far. A second ^C ends the program too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ impl Interrupt {
     /// Handles ^C from now on, for the rest of the process.
     ///
     /// # Errors
-    /// The system takes no handler.
+    /// The system does not accept the handler.
     pub fn heed() -> Result<Self, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         flag::register_conditional_default(SIGINT, Arc::clone(&stop))
@@ -26,23 +26,23 @@ impl Interrupt {
         Ok(Self(stop))
     }
 
-    /// An interrupt whose flag a handler of the caller's sets.
+    /// Creates an interrupt for a flag that the caller's own handler sets.
     pub fn by(stop: Arc<AtomicBool>) -> Self {
         Self(stop)
     }
 
-    /// Whether ^C was pressed.
+    /// True if ^C was pressed.
     pub fn is_pending(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The flag, for loops that look at it.
+    /// Returns the flag, for loops that check it.
     pub fn flag(&self) -> &AtomicBool {
         &self.0
     }
 
-    /// Ends this process as the signal would have without a handler, if there was one. Called when
-    /// all output is written.
+    /// Ends this process as the signal would have done without a handler, if there was a signal. To
+    /// be called after all output is written.
     ///
     /// # Errors
     /// The system does not end the process.

@@ -12,7 +12,7 @@ use crate::json;
 use crate::sets::{ForSet, for_set};
 use output::{Failure, Outcome};
 
-/// Sizes of the batches that a sequence of keys is drawn in.
+/// The sizes of the batches in which a sequence of keys is generated.
 const BATCHES: [usize; 7] = [1, 2, 3, 31, 32, 33, 64];
 
 /// Replay known-answer files on every backend of this machine, key by key and in batches
@@ -32,14 +32,14 @@ struct Replayed {
     file: String,
     parameter_set: &'static str,
     backend: &'static str,
-    /// Keys in a batch: 1 is one by one.
+    /// The number of keys in a batch; 1 means key by key.
     batch: usize,
     records: usize,
     matched: usize,
     mismatches: Vec<String>,
 }
 
-/// A parameter set on a backend, with sequences of keys drawn in batches of a fixed size.
+/// A parameter set on a backend. Sequences of keys are generated in batches of a fixed size.
 struct OnBackend<P> {
     backend: Backend,
     batch: usize,
@@ -136,7 +136,7 @@ struct Replay<'a> {
 impl ForSet for Replay<'_> {
     type Output = ();
 
-    /// Counts are replayed once, sequences in batches of every size.
+    /// Replays counts once, and sequences in batches of every size.
     fn run<P: Operations>(self) {
         let Replay { path, file, backend, results } = self;
         let has_sequence = file.records.iter().any(|record| matches!(record, Record::Sequence(_)));
@@ -169,7 +169,7 @@ impl ForSet for Replay<'_> {
 }
 
 fn print_lines(results: &[Replayed]) -> Result<(), Failure> {
-    /// Mismatches shown for each file and backend.
+    /// The number of mismatches shown for each file and backend.
     const SHOWN: usize = 5;
 
     for result in results {

@@ -1,4 +1,4 @@
-//! The command `fastkex`, for operators, and those parts of it that `fastkex-lab` uses, too:
+//! The command `fastkex` for operators, and the parts of it that `fastkex-lab` also uses:
 //! arguments, measuring, and timing connections.
 
 #![forbid(unsafe_code)]
@@ -40,7 +40,7 @@ enum Command {
     Time(Box<time::Time>),
 }
 
-/// The command with the arguments of this process, and its exit status.
+/// Runs the command with the arguments of this process, and returns its exit status.
 pub fn main() -> ExitCode {
     output::main("fastkex", |arguments: Arguments| match arguments.command {
         Command::Run(run) => run.run(),

@@ -1,4 +1,4 @@
-//! The program `fastkex`: all of it is in the library.
+//! The program `fastkex`. All of its code is in the library.
 
 #![forbid(unsafe_code)]
 

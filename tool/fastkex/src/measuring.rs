@@ -1,5 +1,5 @@
-//! Shared by all commands that measure operations: arguments, the random source, the footer of
-//! tables, and warnings.
+//! Code that all commands for measuring operations share: arguments, the random source, the footer
+//! of tables, and warnings.
 
 use output::Failure;
 use std::time::Duration;
@@ -9,12 +9,12 @@ use measure::{Machine, Measurement, Options, measure};
 use random::OperationRandom;
 use sntrup::Backend;
 
-/// The random source of one operation, which is the provider's.
+/// Returns the random source of one operation, of the same type as the provider's.
 pub fn random() -> OperationRandom {
     OperationRandom::new()
 }
 
-/// Keys in the largest batch that is measured.
+/// The number of keys in the largest batch that can be measured.
 pub const MAX_BATCH: usize = 65536;
 
 /// Parses the name of a backend that this machine has.
@@ -36,7 +36,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a number from 0.001 to 3600".to_owned())
 }
 
-/// The backends asked for, or all of this machine; each once, slowest first.
+/// Returns the requested backends, or all of this machine; each once, slowest first.
 pub fn backends(asked_for: &[Backend]) -> Vec<Backend> {
     let wanted = |backend: &Backend| {
         asked_for.is_empty() || asked_for.iter().any(|other| other.name() == backend.name())
@@ -44,14 +44,14 @@ pub fn backends(asked_for: &[Backend]) -> Vec<Backend> {
     Backend::available().filter(wanted).collect()
 }
 
-/// A bar on standard error for `steps` of some time each, if that is a terminal and the whole takes
-/// long.
+/// Returns a progress bar on standard error for `steps` steps that take `each`. It is hidden if
+/// standard error is not a terminal or the total time is short.
 pub fn progress_bar(steps: usize, each: Duration) -> ProgressBar {
     const LONG: Duration = Duration::from_secs(2);
     if each.saturating_mul(steps as u32) < LONG {
         return ProgressBar::hidden();
     }
-    // Hides itself where standard error is no terminal.
+    // The bar hides itself if standard error is not a terminal.
     let bar = ProgressBar::new(steps as u64);
     match ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg:36}  {eta} left") {
         Ok(style) => bar.with_style(style),
@@ -59,12 +59,13 @@ pub fn progress_bar(steps: usize, each: Duration) -> ProgressBar {
     }
 }
 
-/// Notes an error of a random source that fails while it is measured.
+/// Stores the error of an operation that fails while it is measured; returns the value of a
+/// successful one.
 pub fn noting<T, E>(error: &mut Option<E>, result: Result<T, E>) -> Option<T> {
     result.map_err(|other| *error = Some(other)).ok()
 }
 
-/// A measurement of `operation`, unless it fails.
+/// Measures `operation`; returns its error if it fails.
 pub fn measure_fallible<T, E>(
     options: &Options,
     operations_per_call: usize,
@@ -75,17 +76,17 @@ pub fn measure_fallible<T, E>(
     error.map_or(Ok(measurement), Err)
 }
 
-/// Core cycles for people.
+/// Formats core cycles for people.
 pub fn core_cycles(cycles: Option<f64>) -> String {
     cycles.map_or_else(|| "-".to_owned(), measure::grouped)
 }
 
-/// How and where was measured.
+/// Returns a text that names the method and the machine of a measurement.
 pub fn footer(method: &str, machine: &Machine) -> String {
     format!("Measured: {method}.\nMachine: {machine}.")
 }
 
-/// Says what makes numbers untrustworthy.
+/// Prints warnings about conditions that make the numbers unreliable.
 pub fn warn_of_noise(noisy: usize, all: usize) -> Result<(), Failure> {
     if noisy > 0 {
         output::line(format_args!(

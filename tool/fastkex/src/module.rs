@@ -6,16 +6,16 @@ use openssl_runtime::Libraries;
 
 use output::Failure;
 
-/// The module's file name, and what cargo calls it.
+/// The module's file name, and the file name that cargo gives it.
 const NAMES: [&str; 2] = ["fastkex.so", "libfastkex_provider.so"];
-/// The environment variable that names the module, for scripts: as `--module`, which comes first.
+/// The environment variable that names the module, for scripts. `--module` overrides it.
 const VARIABLE: &str = "FASTKEX_MODULE";
 
-/// The module's absolute path: the one asked for, or beside this program, or where an installation
-/// puts it.
+/// Returns the module's absolute path. If no path was requested, searches the folder of this
+/// program and the folders of an installation.
 ///
 /// # Errors
-/// It is in none of these places.
+/// The module is in none of these places.
 pub fn find(asked_for: Option<&Path>, libraries: &Libraries) -> Result<PathBuf, Failure> {
     let named = asked_for
         .map(|path| ("--module", path.to_path_buf()))

@@ -1,5 +1,5 @@
-//! Files of others: nothing but regular files is ever opened, so that no pipe makes this program
-//! wait and no device is touched.
+//! Access to files that others may control. Only regular files are opened, so that no pipe makes
+//! this program wait and no device is touched.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,11 +8,11 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-/// A file that is found but not opened: whatever may become of its name, it stays the same.
+/// A file that was found but not opened. It stays the same file, whatever happens to its name.
 pub(crate) struct Held(File);
 
 impl Held {
-    /// Follows links, also those in `/proc/PID/fd`.
+    /// Finds the file at `path`. Follows links, including those in `/proc/PID/fd`.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         let file = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Held::from(file))
@@ -22,12 +22,12 @@ impl Held {
         self.0.metadata()
     }
 
-    /// The name under which this process can open it.
+    /// Returns the path under which this process can open the file.
     pub(crate) fn link(&self) -> String {
         format!("/proc/self/fd/{}", self.0.as_raw_fd())
     }
 
-    /// Opens it for reading.
+    /// Opens the file for reading.
     pub(crate) fn open(&self) -> io::Result<File> {
         if !self.metadata()?.is_file() {
             return Err(io::Error::other("no regular file"));
@@ -36,7 +36,7 @@ impl Held {
         Ok(rustix::fs::open(self.link(), flags, Mode::empty())?.into())
     }
 
-    /// Its contents, which must be no more than `most` bytes.
+    /// Returns the file's contents, which must not be longer than `most` bytes.
     pub(crate) fn read(&self, most: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.open()?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -48,7 +48,7 @@ impl Held {
 }
 
 impl From<OwnedFd> for Held {
-    /// A descriptor that was opened with `O_PATH`.
+    /// Takes ownership of a descriptor that was opened with `O_PATH`.
     fn from(descriptor: OwnedFd) -> Self {
         Held(descriptor.into())
     }

@@ -1,4 +1,4 @@
-//! `fastkex run`: a program with the provider active, and nothing on the system changed.
+//! `fastkex run`: runs a program with the provider active, without any change to the system.
 
 mod file;
 
@@ -21,8 +21,8 @@ use output::{Failure, Outcome};
 
 /// The provider's name in configurations.
 pub(crate) const PROVIDER: &str = "fastkex";
-/// The property query with which algorithms that the default provider has, too, are taken from
-/// ours.
+/// The property query that prefers our implementation of algorithms that the default provider has
+/// too.
 pub(crate) const PROPERTIES: &str = "?provider=fastkex";
 
 /// Run a program with the provider active, changing nothing on the system
@@ -71,7 +71,7 @@ impl Run {
     }
 }
 
-/// The default groups of programs with this release.
+/// Returns the default groups of programs with this release.
 pub(crate) fn default_groups(release: Release) -> &'static str {
     if release >= Release::new(3, 5) {
         "*X25519SNTRUP761 / DEFAULT"
@@ -85,7 +85,7 @@ pub(crate) fn release(libraries: &Libraries) -> Release {
     Release::new(version.major, version.minor)
 }
 
-/// Whether a list of groups names one of ours.
+/// True if a list of groups names one of ours.
 pub(crate) fn names_ours(list: &str, release: Release) -> bool {
     split_groups(list, release.group_syntax()).is_ok_and(|groups| {
         groups
@@ -94,12 +94,12 @@ pub(crate) fn names_ours(list: &str, release: Release) -> bool {
     })
 }
 
-/// The environment as configuration files see it.
+/// Looks up an environment variable for a configuration file.
 pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The system's configuration with the provider added.
+/// Returns the text of the system's configuration with the provider added.
 fn configuration(
     libraries: &Libraries,
     module: &Path,
@@ -153,8 +153,8 @@ fn keys(program: &Path, list: &str, configured: Option<&Provider>) -> Vec<(Strin
     missing.map(|(key, value)| (key.name.to_owned(), value)).collect()
 }
 
-/// Does with the configuration what the program will do, as OpenSSL keeps quiet about what is wrong
-/// with it.
+/// Applies the configuration as the program will, to find errors in it. OpenSSL in the program does
+/// not report them.
 fn check(
     libraries: &Libraries,
     module: &Path,
@@ -187,7 +187,8 @@ fn check(
     }))
 }
 
-/// The names in a list that libssl does not know in `context`, or what is wrong with the list.
+/// Returns the names in a list that libssl does not know in `context`. Fails with the error of a
+/// malformed list.
 pub(crate) fn unknown_groups(
     context: &LibraryContext,
     list: &str,
@@ -204,7 +205,7 @@ pub(crate) fn unknown_groups(
         .collect())
 }
 
-/// The file that `name` stands for, looked up as a shell does.
+/// Returns the file of the program `name`, found as a shell does.
 pub(crate) fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
     let is_executable = |path: &Path| {
         path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
@@ -225,7 +226,7 @@ pub(crate) fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::new(format!("{shown}: no such program in PATH")))
 }
 
-/// A program that changes its user ignores OPENSSL_CONF.
+/// Warns of a program that changes its user, because OpenSSL in it ignores OPENSSL_CONF.
 fn warn_of_setuid(program: &Path) {
     if changes_user(program) {
         output::note(format_args!(
@@ -235,7 +236,7 @@ fn warn_of_setuid(program: &Path) {
     }
 }
 
-/// Whether a program runs as another user than its caller.
+/// True if a program runs as another user or group than its caller.
 pub(crate) fn changes_user(program: &Path) -> bool {
     const SETUID: u32 = 0o4000;
     const SETGID: u32 = 0o2000;

@@ -1,20 +1,20 @@
-//! Parameter sets by name.
+//! The parameter sets and their names.
 
 use clap::builder::PossibleValuesParser;
 use sntrup::{
     Operations, ParameterSet, Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
 };
 
-/// Something to do with a parameter set that is known when the program runs.
+/// An operation with a parameter set that is known only at run time.
 pub trait ForSet {
     /// The result.
     type Output;
 
-    /// Does it with the parameter set `P`.
+    /// Performs the operation with the parameter set `P`.
     fn run<P: Operations>(self) -> Self::Output;
 }
 
-/// Their names, smallest first.
+/// The names of the parameter sets, smallest first.
 pub const NAMES: [&str; 6] = [
     Sntrup653::NAME,
     Sntrup761::NAME,
@@ -24,7 +24,7 @@ pub const NAMES: [&str; 6] = [
     Sntrup1277::NAME,
 ];
 
-/// Does `what` with the parameter set called `name`, if there is one.
+/// Performs `what` with the parameter set called `name`; `None` if there is no such set.
 pub fn for_set<F: ForSet>(name: &str, what: F) -> Option<F::Output> {
     Some(match name {
         Sntrup653::NAME => what.run::<Sntrup653>(),
@@ -37,15 +37,15 @@ pub fn for_set<F: ForSet>(name: &str, what: F) -> Option<F::Output> {
     })
 }
 
-/// The word for all of them on the command line.
+/// The word for all parameter sets on the command line.
 pub const ALL: &str = "all";
 
-/// Takes a name, or `all`.
+/// Returns a parser for the name of a parameter set, or `all`.
 pub fn parser() -> PossibleValuesParser {
     PossibleValuesParser::new(NAMES.into_iter().chain([ALL]))
 }
 
-/// The names that a list of the command line stands for, each once, smallest set first.
+/// Returns the names that a list on the command line stands for, each once, smallest set first.
 pub fn selected(list: &[String]) -> Vec<&'static str> {
     let wanted = |name: &&str| list.iter().any(|item| item == name || item == ALL);
     NAMES.into_iter().filter(wanted).collect()

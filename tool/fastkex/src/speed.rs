@@ -1,4 +1,4 @@
-//! `fastkex speed`: how long each operation takes on this machine.
+//! `fastkex speed`: measures the duration of each operation on this machine.
 
 mod curves;
 mod pool;
@@ -53,18 +53,19 @@ pub(crate) struct Speed {
     pool: bool,
 }
 
-/// Of the vector units, if a cold start is measured (ENG25519, tables 6 and 7).
+/// The rest of the vector units before each operation, if a cold start is measured (ENG25519,
+/// tables 6 and 7).
 const REST: Duration = Duration::from_millis(2);
 
-/// One line of the result. Operations have names of the same kind in the documentation of `--json`.
+/// One line of the result. The documentation of `--json` explains the names of the operations.
 #[derive(Serialize)]
 struct Row {
     algorithm: &'static str,
     operation: &'static str,
     backend: &'static str,
-    /// Operations in a call.
+    /// The number of operations in a call.
     batch: usize,
-    /// After a rest of the vector units.
+    /// True if the vector units rested before each operation.
     cold: bool,
     #[serde(flatten)]
     measurement: Measurement,
@@ -134,7 +135,7 @@ struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
-    /// Adds a row for each backend, one after another.
+    /// Measures an operation on each backend, one after another, and adds a row for each.
     fn add<E: Display>(
         &mut self,
         operation: &'static str,

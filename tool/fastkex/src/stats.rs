@@ -1,4 +1,4 @@
-//! `fastkex stats`: what the module counts in processes that run.
+//! `fastkex stats`: shows the module's counts in running processes.
 
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -41,10 +41,10 @@ pub(crate) struct Stats {
     json: bool,
 }
 
-/// The module's name for the pool of X25519 by itself; the others have the names of their groups.
+/// The module's name for the pool of X25519 alone; other pools have the names of their groups.
 const X25519: &str = "X25519";
 
-/// Between two tables.
+/// The time between two tables.
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// The counts of one process.
@@ -106,7 +106,7 @@ fn folder_of(pid: u32) -> PathBuf {
     Path::new("/proc").join(pid.to_string())
 }
 
-/// The counts of one process, which must show some.
+/// Returns the counts of one process, which must show some.
 fn of_process(pid: u32) -> Result<Shown, Failure> {
     match find(pid) {
         Ok(Some(shown)) => Ok(shown),
@@ -120,17 +120,18 @@ fn of_process(pid: u32) -> Result<Shown, Failure> {
     }
 }
 
-/// Those of all processes that may be read.
+/// Returns the counts of all processes that may be read.
 fn all() -> Result<Vec<Shown>, Failure> {
     let entries = fs::read_dir("/proc").map_err(Failure::about("/proc"))?;
     let mut pids: Vec<u32> =
         entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
     pids.sort_unstable();
-    // Those of others cannot be read, and some have ended meanwhile.
+    // Processes of other users cannot be read, and some processes have ended in the meantime.
     Ok(pids.into_iter().filter_map(|pid| find(pid).ok().flatten()).collect())
 }
 
-/// The page of one process, which may belong to any user and have written anything into it.
+/// Finds the page of one process. The process may belong to any user and may have written anything
+/// into the page.
 fn find(pid: u32) -> io::Result<Option<Shown>> {
     let folder = folder_of(pid);
     let mut refused = None;
@@ -143,7 +144,7 @@ fn find(pid: u32) -> io::Result<Option<Shown>> {
         if !fs::read_link(&path).is_ok_and(is_page) {
             continue;
         }
-        // A child inherits its parent's, and what is wrong with those does not concern it.
+        // A child process inherits its parent's pages. Errors in those pages do not concern it.
         match read(&path, &Identity::of(&folder)?) {
             Ok(Some(records)) => {
                 return Ok(Some(Shown { pid, program: program(&folder)?, records }));
@@ -155,7 +156,8 @@ fn find(pid: u32) -> io::Result<Option<Shown>> {
     refused.map_or(Ok(None), Err)
 }
 
-/// The records of a page if it is of this process; `None` if it is of its parent.
+/// Returns the records of a page if the page belongs to this process; `None` if it belongs to its
+/// parent.
 fn read(path: &Path, process: &Identity) -> io::Result<Option<Vec<Shared>>> {
     let held = Held::at(path)?;
     let data = held.metadata()?;
@@ -173,7 +175,7 @@ fn read(path: &Path, process: &Identity) -> io::Result<Option<Vec<Shared>>> {
     records.map(Some).ok_or_else(|| io::Error::other("page of counts with an unknown group"))
 }
 
-/// A record of a page, with a name of our own.
+/// A record of a page, with the name from our own table.
 struct Shared {
     group: &'static str,
     purpose: Purpose,
@@ -181,7 +183,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// `None` if the module has no pool of that name.
+    /// Looks up the record's name; `None` if the module has no pool of that name.
     fn new(record: Record) -> Option<Self> {
         let Record { name, purpose, counts } = record;
         let mut names = TLS_GROUPS.iter().map(|group| group.name).chain([X25519]);
@@ -191,9 +193,9 @@ impl Shared {
 
 /// The kernel's data on a process.
 struct Identity {
-    /// Its number as it sees it itself, in a container perhaps.
+    /// The process's number in its own namespace, for example in a container.
     number: u32,
-    /// Its real, effective, saved and file system user.
+    /// The process's real, effective, saved and file system user.
     users: Vec<u32>,
 }
 
@@ -212,15 +214,15 @@ impl Identity {
     }
 }
 
-/// A process's name, which it may have chosen itself: all but printable ASCII is escaped, as in
-/// Rust's strings.
+/// Returns a process's name. The process may have chosen the name itself, so all characters except
+/// printable ASCII are escaped, as in Rust's strings.
 fn program(folder: &Path) -> io::Result<String> {
     let name = fs::read(folder.join("comm"))?;
     let name = name.strip_suffix(b"\n").unwrap_or(&name);
     Ok(name.escape_ascii().to_string())
 }
 
-/// A purpose as programs read it.
+/// Returns the name of a purpose in output for programs.
 fn key(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::KeyPairs => "key_pairs",
@@ -248,7 +250,7 @@ fn objects(shown: &[Shown]) -> Vec<Value> {
     lines(shown).map(object).collect()
 }
 
-/// The text format of Prometheus.
+/// Formats the counts in the text format of Prometheus.
 fn prometheus(shown: &[Shown]) -> String {
     let mut text = String::new();
     let mut metric = |name: &str, kind: &str, help: &str, value: &dyn Fn(&Counts) -> u64| {
@@ -320,7 +322,7 @@ fn table(shown: &[Shown]) -> Table {
     table
 }
 
-/// Warnings for an administrator.
+/// Returns warnings for an administrator.
 fn trouble(counts: &Counts) -> String {
     let happened = |&counter: &Counter| counts.get(counter) > 0;
     let named: Vec<_> = [

@@ -1,4 +1,4 @@
-//! `fastkex time`: connections to any server.
+//! `fastkex time`: times connections to any server.
 
 pub mod comparison;
 mod report;
@@ -136,7 +136,7 @@ pub struct ClientArguments {
     json: Option<PathBuf>,
 }
 
-/// How much is measured.
+/// The numbers of samples and connections of a measurement.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Sizes {
     /// Samples of each group
@@ -176,7 +176,7 @@ fn number_or_none(text: &str) -> Result<usize, String> {
 /// Parses a number of requests on a connection.
 ///
 /// # Errors
-/// It is none, or too large.
+/// The text is not a number, or the number is out of range.
 pub fn requests(text: &str) -> Result<usize, String> {
     between(text, 1, 100_000)
 }
@@ -184,13 +184,13 @@ pub fn requests(text: &str) -> Result<usize, String> {
 /// Parses a number of connections at a time.
 ///
 /// # Errors
-/// It is none, or too large.
+/// The text is not a number, or the number is out of range.
 pub fn parallel(text: &str) -> Result<usize, String> {
     between(text, 1, MOST_PARALLEL)
 }
 
 impl Sizes {
-    /// The sizes as the timer takes them.
+    /// Returns the sizes in the timer's format.
     pub fn plan(&self) -> Plan {
         let &Self { samples, connections, warm_up, concurrency } = self;
         Plan { samples, connections, warm_up, concurrency }
@@ -202,8 +202,8 @@ impl Time {
         self.run_via(&mut Ok)
     }
 
-    /// Times connections to the endpoint that `via` returns for the one that was named, such as the
-    /// same server behind a proxy.
+    /// Times connections to the endpoint that `via` returns in place of the named one, for example
+    /// the same server behind a proxy.
     ///
     /// # Errors
     /// There is no such server, or the run could not be finished.
@@ -259,15 +259,15 @@ impl Http {
     }
 }
 
-/// Groups that most people would want to compare, where nobody says which.
+/// The groups to compare if the user names none.
 const USUAL: [&str; 5] = ["X25519SNTRUP761", "sntrup761", "X25519MLKEM768", "X25519", "P-256"];
 
 impl ClientArguments {
-    /// OpenSSL with our module. Without the module there are still OpenSSL's groups, so that is no
-    /// error unless somebody named it.
+    /// Loads OpenSSL with our module. OpenSSL's own groups work without the module, so a missing
+    /// module is an error only if the user named one.
     ///
     /// # Errors
-    /// OpenSSL or a module that was named cannot be loaded.
+    /// OpenSSL, or a module that the user named, cannot be loaded.
     pub fn load(&self) -> Result<Client, Failure> {
         let libraries = libraries(self.libssl.as_deref())?;
         if libraries.is_legacy() {
@@ -303,10 +303,10 @@ impl ClientArguments {
         }
     }
 
-    /// A target for each candidate.
+    /// Returns a target for each candidate.
     ///
     /// # Errors
-    /// OpenSSL does not know a group, or the server takes none of the usual ones.
+    /// OpenSSL does not know a group, or the server accepts none of the usual groups.
     pub fn targets<E: Workload>(
         &self,
         client: &Client,
@@ -339,7 +339,8 @@ impl ClientArguments {
             }
         }
         if targets.is_empty() {
-            // What is wrong is not the group, if none will do.
+            // If no group works, the groups are not the cause. A connection with all of them
+            // returns the actual error.
             target(&known.join(":"))?.try_once()?;
         }
         if targets.is_empty() {

@@ -1,4 +1,4 @@
-//! `fastkex doctor`: says what is right, and for what is wrong the line to change.
+//! Tests of `fastkex doctor`: it reports correct settings, and for wrong ones the line to change.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use common::{Tool, stdout};
 use serde_json::Value;
 
-/// A configuration with the module; `sections` may be changed by a test.
+/// Returns a configuration with the module; tests can change its sections.
 fn configuration(tool: &Tool, provider: &str, default: &str, tls: &str) -> String {
     format!(
         "openssl_conf = init\n[init]\nproviders = list\nssl_conf = tls\n\
@@ -28,7 +28,7 @@ fn doctor(tool: &Tool, config: &str, arguments: &[&str]) -> Output {
     tool.command(&["doctor"]).args(arguments).env("OPENSSL_CONF", path).output().unwrap()
 }
 
-/// The findings that are wrong, as `check: message / fix`.
+/// Returns the wrong findings, as `check: message / fix`.
 fn wrong(output: &Output) -> Vec<String> {
     let report: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", stdout(output)));
@@ -79,7 +79,7 @@ fn all_is_well_where_it_is() {
     assert!(text.contains("12 of 12 groups"), "{text}");
     assert!(text.contains("two programs with it negotiate X25519SNTRUP761"), "{text}");
     assert!(text.ends_with("all is well\n"), "{text}");
-    // What `run` composes is well, too.
+    // The configuration that `run` composes has no wrong findings either.
     let composed = tool
         .command(&["run", "--", env!("CARGO_BIN_EXE_fastkex"), "doctor", "--json"])
         .output()
@@ -239,7 +239,7 @@ fn unknown_keys_are_reported_with_the_nearest_known_one() {
     assert!(text.contains("active, listed at"), "{text}");
 }
 
-/// Debian's own configuration lists nothing: the lines to add make it right.
+/// Debian's own configuration lists no providers. The lines to add correct it.
 #[test]
 fn the_lines_to_add_do_it() {
     let Some(tool) = Tool::with_openssl() else { return };
@@ -311,7 +311,8 @@ fn applications_that_override_are_found() {
         assert!(found.iter().any(|line| line.contains(expected)), "{application}: {found:#?}");
     }
 
-    // What is right is said to be: the service reads the configuration, and the groups are named.
+    // Correct settings are reported too: the service reads the configuration, and the groups are
+    // named.
     let root = tool.path("right");
     tool.write("right/usr/sbin/haproxy", "");
     tool.write("right/etc/default/haproxy", &format!("OPENSSL_CONF={conf}\n"));
@@ -330,7 +331,7 @@ fn applications_that_override_are_found() {
     assert!(found.iter().any(|line| line.contains("apt-get install stunnel4")), "{found:#?}");
 }
 
-/// stunnel's own property query, if it has one, is found in the program.
+/// If stunnel has a property query of its own, the doctor finds it in the program.
 #[test]
 fn a_query_of_an_applications_own_is_told() {
     let Some(tool) = Tool::with_openssl() else { return };
@@ -357,7 +358,7 @@ fn a_query_of_an_applications_own_is_told() {
     }
 }
 
-/// Variables for tests of the module change nothing of what is told about a configuration.
+/// Variables for tests of the module do not change the report about a configuration.
 #[test]
 fn the_backend_is_the_configurations() {
     let Some(tool) = Tool::with_openssl() else { return };
@@ -381,7 +382,7 @@ fn the_backend_is_the_configurations() {
     assert_eq!(told(Some("portable")), told(None));
 }
 
-/// A finding about the application's libssl.
+/// Returns the finding about the application's libssl.
 fn libssl_finding(tool: &Tool, application: &str, root: &Path) -> Value {
     let config = configuration(tool, ACTIVE, ACTIVE, GROUPS);
     let arguments = ["--json", "--app", application, "--root", root.to_str().unwrap()];
@@ -392,7 +393,7 @@ fn libssl_finding(tool: &Tool, application: &str, root: &Path) -> Value {
     finding.unwrap_or_else(|| panic!("{}", stdout(&output))).clone()
 }
 
-/// The system's program of this name and its libssl.
+/// Returns the system's program of this name, and its libssl.
 fn stock_program_and_libssl(name: &str) -> (PathBuf, PathBuf) {
     let folders = std::env::var_os("PATH").unwrap();
     let mut programs = std::env::split_paths(&folders).map(|folder| folder.join(name));
@@ -403,7 +404,7 @@ fn stock_program_and_libssl(name: &str) -> (PathBuf, PathBuf) {
     (program, Path::new(libssl).canonicalize().unwrap())
 }
 
-/// What is below a root is read, and resolved there: its links do not lead out of it.
+/// Files below a root are read and resolved there: links do not lead out of the root.
 #[test]
 fn the_libssl_below_a_root_is_found() {
     let Some(tool) = Tool::with_openssl() else { return };
@@ -424,12 +425,12 @@ fn the_libssl_below_a_root_is_found() {
 
     copy(&program, "usr/sbin/haproxy");
     assert_found("wrong", &format!("needs {name}, which is not there below"));
-    // A link to the system's leads to the root's own, which is not there.
+    // A link to the system's libssl is resolved below the root, where this file does not exist.
     std::fs::create_dir_all(root.join("lib64")).unwrap();
     symlink(&libssl, root.join("lib64").join(name)).unwrap();
     assert_found("wrong", &format!("needs {name}, which is not there below"));
     std::fs::remove_file(root.join("lib64").join(name)).unwrap();
-    // Each of these comes before the one that was there.
+    // The loader searches each of these folders before the previous one.
     for (file, folder) in
         [(&libssl, "usr/lib"), (&libssl, "usr/lib/some-linux-gnu"), (&libssl, "opt/openssl/lib")]
     {
@@ -439,7 +440,8 @@ fn the_libssl_below_a_root_is_found() {
         copy(file, &format!("{folder}/{name}"));
         assert_found("ok", &format!("uses {}/{folder}/{name}", root.display()));
     }
-    // Another build, and a file that is for no machine of ours: the next one is taken.
+    // Another build is reported. A file for another kind of machine is skipped, and the next one is
+    // used.
     let mut other = std::fs::read(&libssl).unwrap();
     other.push(0);
     std::fs::write(root.join("opt/openssl/lib").join(name), &other).unwrap();
@@ -448,8 +450,8 @@ fn the_libssl_below_a_root_is_found() {
     std::fs::write(root.join("opt/openssl/lib").join(name), &other).unwrap();
     assert_found("ok", &format!("uses {}/usr/lib/some-linux-gnu/{name}", root.display()));
 
-    // No programs: text, the beginning of one, a pipe that nobody writes to, and a list of groups
-    // in a pipe.
+    // These are not programs: a text, the beginning of a program, and a pipe without a writer. A
+    // configuration file is a pipe too.
     let program_bytes = std::fs::read(&program).unwrap();
     tool.write("root/usr/sbin/haproxy", "#!/bin/sh\n");
     assert_found("wrong", "usr/sbin/haproxy: no ELF file");
@@ -465,8 +467,8 @@ fn the_libssl_below_a_root_is_found() {
     assert_found("wrong", "no regular file");
 }
 
-/// A program may bring an interpreter of its own, which a loader that is asked about it may
-/// execute.
+/// A program can have its own interpreter. A loader that is asked about the program may execute
+/// this interpreter.
 #[test]
 fn nothing_below_a_root_is_executed() {
     let Some(tool) = Tool::with_openssl() else { return };
@@ -505,7 +507,7 @@ fn nothing_below_a_root_is_executed() {
     let ldd = tool.write("bin/ldd", &format!("#!/bin/sh\ntouch {}\n", trace.display()));
     for path in [&hostile, &ldd] {
         std::fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
-        // It does leave a trace when it is executed.
+        // The program leaves a trace when it is executed.
         assert!(Command::new(path).status().unwrap().success());
         std::fs::remove_file(&trace).unwrap();
     }
@@ -526,7 +528,7 @@ fn nothing_below_a_root_is_executed() {
     assert!(stdout(&output).contains("haproxy: uses "), "{}", stdout(&output));
 }
 
-/// Lines of files may hold what would control a terminal.
+/// Lines of files may contain characters that control a terminal.
 #[test]
 fn control_characters_are_escaped() {
     let Some(tool) = Tool::with_openssl() else { return };

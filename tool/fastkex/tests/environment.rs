@@ -1,4 +1,4 @@
-//! The environment variables of ours that the command reads are few, and documented.
+//! Tests that our environment variables for the command are documented.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::{Tool, assert_refused};
 
-/// The names in the sources of the command.
+/// Collects the names of variables in the command's sources.
 fn variables(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -45,7 +45,7 @@ fn a_module_that_is_not_there_is_named_with_its_origin() {
     };
     let arguments = ["run", "--", "true"];
     assert_refused(&run(&arguments, "/no/such.so"), "FASTKEX_MODULE: /no/such.so: No such file");
-    // The option comes first.
+    // The option overrides the variable.
     let arguments = ["run", "--module", "/no/other.so", "--", "true"];
     assert_refused(&run(&arguments, "/no/such.so"), "--module: /no/other.so: No such file");
 }

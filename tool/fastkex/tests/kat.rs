@@ -1,4 +1,4 @@
-//! `fastkex kat`: all known answers, and what is said of files that are wrong.
+//! Tests of `fastkex kat`: all known answers, and the errors for wrong files.
 
 mod common;
 
@@ -32,7 +32,7 @@ fn every_known_answer_matches_on_every_backend() {
     let batches = [1, 2, 3, 31, 32, 33, 64];
     assert_eq!(results.len(), NAMES.len() * backends * batches.len());
     for result in results {
-        // A hundred counts and a sequence key by key; the sequence in batches.
+        // Key by key, a hundred counts and a sequence; in batches, only the sequence.
         let expected = if result["batch"] == 1 { 101 } else { 1 };
         assert_eq!(result["records"], expected, "{result}");
         assert_eq!(result["matched"], expected, "{result}");
@@ -47,7 +47,7 @@ fn every_known_answer_matches_on_every_backend() {
 fn a_wrong_answer_is_counted_and_named() {
     let tool = Tool::new();
     let good = std::fs::read_to_string(file("sntrup653.kat")).unwrap();
-    // Another shared secret in count 3, and another digest in the sequence.
+    // A different shared secret in count 3, and a different digest in the sequence.
     let mut lines: Vec<String> = good.lines().map(str::to_owned).collect();
     let change = |line: &mut String, field: &str| {
         let at = line.find(field).unwrap() + field.len();

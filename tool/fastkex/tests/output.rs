@@ -1,11 +1,12 @@
-//! Standard output and standard error that take nothing, for each command that prints.
+//! Tests with standard output and standard error that cannot be written, for each command that
+//! prints.
 
 mod common;
 
 use common::Tool;
 use common::output::{Closed, assert_closed_output_is_told, assert_open_output_is_there};
 
-/// A quick one of each command that prints, and of their ways to print.
+/// Returns a short run of each command that prints, in each of its output formats.
 fn commands() -> Vec<Vec<String>> {
     let kat = artifacts::root().join("crypto/reference/kat/sntrup653.kat").display().to_string();
     let quickly = "--algorithm sntrup653 --backend portable --seconds 0.001";

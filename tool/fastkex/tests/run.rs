@@ -1,4 +1,4 @@
-//! `fastkex run`: the provider is active in the program, and everything else is as it was.
+//! Tests of `fastkex run`: the provider is active in the program, and the system is unchanged.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn the_provider_is_active_and_the_system_unchanged() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(text.contains("name: fastkex") && text.contains("OpenSSL Default Provider"), "{text}");
 
-    // Both ends of a pair of programs negotiate ours without being told.
+    // Programs can use our groups without any other setting.
     let output = tool.output(&["run", "openssl", "list", "-kem-algorithms"]);
     assert!(stdout(&output).contains("X25519SNTRUP761 } @ fastkex"));
 
@@ -30,7 +30,7 @@ fn the_provider_is_active_and_the_system_unchanged() {
     assert!(text.contains("default_properties = ?provider=fastkex"), "{text}");
     let data = std::fs::metadata(&path).unwrap();
     assert_eq!(data.permissions().mode() & 0o777, 0o600);
-    // The same again is the same file, and nothing is left beside it.
+    // A second run uses the same file, and leaves no other file beside it.
     let again = tool.command(&["run", "--", "sh", "-c", "echo $OPENSSL_CONF"]).output().unwrap();
     assert_eq!(stdout(&again).trim(), path);
     let folder = std::path::Path::new(&path).parent().unwrap();
@@ -46,19 +46,19 @@ fn exit_status_and_signals_are_the_programs_own() {
         let output = tool.output(&["run", "--", "sh", "-c", &format!("exit {status}")]);
         assert_eq!(output.status.code(), Some(status));
     }
-    // Not SIGINT: who runs tests in the background ignores it.
+    // Not SIGINT: tests that run in the background ignore it.
     for (name, signal) in [("TERM", 15), ("KILL", 9), ("USR1", 10)] {
         let output = tool.output(&["run", "--", "sh", "-c", &format!("kill -{name} $$")]);
         assert_eq!(output.status.signal(), Some(signal));
     }
-    // A signal to the process reaches the program, which is the process.
+    // A signal to the process reaches the program, because the program has replaced the process.
     let mut child = tool.command(&["run", "--", "sleep", "60"]).spawn().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(500));
     let name = std::fs::read_to_string(format!("/proc/{}/comm", child.id())).unwrap();
     assert_eq!(name.trim(), "sleep");
     child.kill().unwrap();
     child.wait().unwrap();
-    // Arguments with dashes, standard input and output go through.
+    // Arguments with dashes, standard input and standard output are passed on.
     let output = tool.output(&["run", "echo", "--groups", "-n", "--", "x"]);
     assert_eq!(stdout(&output), "--groups -n -- x\n");
 }
@@ -89,7 +89,7 @@ fn the_configuration_that_was_there_stays() {
     let text = stdout(&output);
     assert!(text.contains(base.to_str().unwrap()), "{text}");
     assert!(text.contains("[ tls_defaults ]") && text.contains("sntrup761"), "{text}");
-    // Groups of ours that the configuration has already are kept.
+    // If the configuration already sets groups of ours, they are kept.
     let groups = tool.write(
         "groups.cnf",
         &(std::fs::read_to_string(&base).unwrap() + "Groups = sntrup1277:X25519\n"),
@@ -136,15 +136,15 @@ fn bad_input_is_an_error() {
     );
     assert_refused(&tool.output(&["run", "--module", "/etc/passwd", "--", "true"]), "/etc/passwd");
     assert_misused(&tool.output(&["jump"]), "unrecognized subcommand 'jump'");
-    // Without a command there is help, as an error.
+    // Without a command, help is printed as an error.
     let output = tool.output(&[]);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""));
     assert!(stderr(&output).contains("Usage: fastkex <COMMAND>"), "{}", stderr(&output));
-    // Wrong usage has clap's suggestions.
+    // Errors of usage contain clap's suggestions.
     let output = tool.output(&["doctr"]);
     assert!(stderr(&output).contains("a similar subcommand exists: 'doctor'"));
 
-    // A program that is there but cannot be run.
+    // A program that exists but cannot be executed.
     let script = tool.write("script", "#!/no/interpreter\n");
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
     assert_refused(&tool.output(&["run", script.to_str().unwrap()]), "script");
@@ -167,7 +167,7 @@ fn unreadable_configurations_give_one_line() {
 #[test]
 fn without_openssl_it_says_so() {
     let tool = Tool::new();
-    // Files that are no libraries stand before the real ones.
+    // Files that are not libraries precede the real ones.
     for name in ["libcrypto.so.3", "libssl.so.3", "libcrypto.so.4", "libssl.so.4"] {
         tool.write(&format!("lib/{name}"), "no library");
     }
@@ -184,7 +184,7 @@ fn without_openssl_it_says_so() {
     }
 }
 
-/// The path of the program's configuration, with some variables in the environment.
+/// Returns the path of the program's configuration, with some variables in the environment.
 fn place(tool: &Tool, user: Option<u32>, variables: &[(&str, &Path)]) -> PathBuf {
     let mut command = tool.command(&["run", "--", "sh", "-c", "echo $OPENSSL_CONF"]);
     command.env_remove("XDG_RUNTIME_DIR").env_remove("HOME").env_remove("TMPDIR");
@@ -232,10 +232,10 @@ fn the_configuration_is_in_no_folder_that_is_open_to_others() {
         PathBuf::new(),
     ] {
         assert_eq!(found(&runtime, &good), good.join("fastkex"), "{}", runtime.display());
-        // What is not used is not written to either.
+        // Nothing is written to a folder that is not used.
         assert!(std::fs::read_dir(runtime.join("fastkex")).is_err(), "{}", runtime.display());
     }
-    // A file that is not ours is replaced, and what a link is to stays.
+    // A file that is not ours is replaced, and the target of a link stays.
     let path = place(&tool, None, &[("XDG_STATE_HOME", &good)]);
     let text = std::fs::read_to_string(&path).unwrap();
     let victim = tool.write("victim", &text);
@@ -268,7 +268,7 @@ fn folders_of_other_users_are_not_used() {
         );
     }
 
-    // Another user has made the folder that would be ours in a shared one.
+    // Another user has created the folder that would be ours in a shared folder.
     let shared = at("shared");
     make_folder(&shared, 0o1777, None);
     make_folder(&shared.join("fastkex-0"), 0o755, Some(NOBODY));
@@ -276,7 +276,7 @@ fn folders_of_other_users_are_not_used() {
     assert_eq!(place(&tool, None, &variables).parent().unwrap(), good.join("fastkex"));
 }
 
-/// A user who has a home folder, and one who has nothing.
+/// A user with a home folder, and a user without any folder.
 #[test]
 fn without_a_runtime_folder_it_is_below_home() {
     let Some(tool) = Tool::with_openssl() else { return };
@@ -301,7 +301,7 @@ fn without_a_runtime_folder_it_is_below_home() {
         command.envs(variables.iter().copied());
         assert_refused(&command.uid(NOBODY).gid(NOBODY).output().unwrap(), expected);
     };
-    // This user's home folder by the passwd entry is not there.
+    // The home folder in this user's passwd entry does not exist.
     refused(&[], "HOME: not set; passwd: /nonexistent");
     refused(&[("HOME", Path::new("/"))], "HOME: / is no home folder");
     refused(&[("HOME", Path::new("home"))], "HOME: not an absolute path");
@@ -310,8 +310,8 @@ fn without_a_runtime_folder_it_is_below_home() {
     refused(&[], "set XDG_STATE_HOME to a folder that only you can write to");
 }
 
-/// Children of a program read the configuration again when the file and its folder have gone:
-/// nobody has put another there.
+/// Child processes of a program read the configuration again after the file and its folder were
+/// deleted. No other user can put another file there.
 #[test]
 fn nobody_can_replace_a_configuration_that_has_gone() {
     const FORGED: &str = "openssl_conf = a\n[a]\nproviders = b\n[b]\nbase = c\n[c]\nactivate = 1\n";
@@ -330,7 +330,7 @@ fn nobody_can_replace_a_configuration_that_has_gone() {
         other.arg(path).arg(FORGED).stderr(Stdio::null()).uid(NOBODY).gid(NOBODY);
         other.status().unwrap();
     };
-    // The other user can do it where everybody may write.
+    // The other user can do so in a folder that everybody may write to.
     let forged = shared.join("folder/forged.cnf");
     forge(&forged);
     let output = Command::new("openssl")

@@ -1,4 +1,4 @@
-//! `fastkex speed`: what it prints and refuses. How fast anything is, is nobody's business here.
+//! Tests of `fastkex speed`: its output and its errors. They do not check the speed of anything.
 
 mod common;
 

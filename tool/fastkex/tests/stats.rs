@@ -1,4 +1,4 @@
-//! `fastkex stats`: what stock programs count, and how it is told.
+//! Tests of `fastkex stats`: the counts of stock programs, and their output.
 
 mod common;
 
@@ -15,7 +15,7 @@ use testbed::{Server, Stage};
 
 const GROUP: &str = "sntrup761";
 
-/// A server and a client of the distribution's `openssl`, connected, that let others see their
+/// A connected server and client of the distribution's `openssl`. Both let other users see their
 /// counts.
 struct Scene {
     tool: Tool,
@@ -120,11 +120,11 @@ fn processes_without_counts_are_named() {
 
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
-/// A process that shows a page of its own making. By default it is as the module makes them.
+/// A process that shows a forged page. The default values form a page as the module makes it.
 struct Forgery<'a> {
     /// The process's name.
     program: &'a [u8],
-    /// Its user and the page's, if not this one.
+    /// The process's user and the page's owner, if not this user.
     user: Option<u32>,
     owner: Option<u32>,
     group: &'a [u8],
@@ -133,7 +133,7 @@ struct Forgery<'a> {
     length: u64,
 }
 
-/// Ends when it is dropped.
+/// A process that ends when this value is dropped.
 struct Forged(Child);
 
 impl Default for Forgery<'_> {
@@ -187,7 +187,8 @@ impl Drop for Forged {
     }
 }
 
-/// Counts of a process as a table and for programs; each line of Prometheus' is checked.
+/// Returns the counts of a process as a table and for programs. Checks each line of the output for
+/// Prometheus.
 fn printed(tool: &Tool, process: &Forged) -> (Output, String, Vec<String>, Value) {
     let id = process.0.id().to_string();
     let table = tool.output(&["stats", &id]);
@@ -230,7 +231,7 @@ fn pages_that_the_module_did_not_make_are_refused() {
         assert!(lines.is_empty() && json.is_null(), "{what}: {lines:?} {json:?}");
     };
 
-    // One as the module makes them.
+    // A page as the module makes it.
     shown(Forgery::default());
     let x25519 = Forgery { group: b"X25519", ..Forgery::default() }.start(&tool);
     assert_eq!(printed(&tool, &x25519).3[0]["group"], "X25519");
@@ -251,13 +252,13 @@ fn pages_that_the_module_did_not_make_are_refused() {
         refused("unsealed", forgery, "no sealed memory file");
     }
 
-    // Numbers that no pool counts.
+    // Numbers that no pool reaches.
     let (text, record, lines) = shown(Forgery { count: u64::MAX, ..Forgery::default() });
     assert_eq!(record["stock"], 0);
     assert!(lines.iter().any(|line| line.ends_with(&format!(" {}", u64::MAX))), "{lines:?}");
     assert!(text.lines().count() < 5, "{text}");
 
-    // The process's name is its own to choose.
+    // A process chooses its own name.
     let program = b"a\"b\\c\n\x1b[2J\xc2\x9b";
     let (text, record, lines) = shown(Forgery { program, ..Forgery::default() });
     assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");

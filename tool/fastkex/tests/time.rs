@@ -1,4 +1,5 @@
-//! `fastkex time`: what it counts, shows and writes, and what it says of servers that misbehave.
+//! Tests of `fastkex time`: its counts, output and files, and its errors for servers that
+//! misbehave.
 
 mod common;
 
@@ -19,7 +20,7 @@ use timer::results::{Run, What};
 /// A server's behaviour on its n-th connection.
 type Manners = Box<dyn Fn(&SslContext, TcpStream, usize) + Send + Sync>;
 
-/// A server in this process, for as long as the test takes.
+/// A server in this process, for the duration of the test.
 struct Server {
     port: u16,
     served: Arc<AtomicUsize>,
@@ -43,7 +44,7 @@ impl Setting {
         Some(Self { tool, certificate, context })
     }
 
-    /// One that takes these groups.
+    /// Starts a server that accepts these groups.
     fn serve(&self, groups: &str, manners: Manners) -> Server {
         let settings = SslContext::server(&self.context, &self.certificate).unwrap();
         let settings = settings.groups(groups).unwrap().build();
@@ -62,7 +63,7 @@ impl Setting {
         Server { port, served }
     }
 
-    /// One that shakes hands, waits for the client's end, and closes.
+    /// Starts a server that does a handshake, waits for the client's end, and closes.
     fn plain(&self, groups: &str) -> Server {
         self.serve(groups, Box::new(|settings, stream, _| drop(handshake(settings, stream))))
     }
@@ -77,7 +78,7 @@ impl Setting {
         self.tool.output(&[&first[..], arguments].concat())
     }
 
-    /// The file of a successful run.
+    /// Returns the file and the output of a successful run.
     fn results(&self, what: &str, server: &Server, arguments: &[&str]) -> (Run, String) {
         let file = self.tool.path("run.json").display().to_string();
         let output = self.time(what, server, &[arguments, &["--json", &file]].concat());
@@ -118,7 +119,7 @@ fn groups_take_turns_and_all_is_counted() {
             let slowest = sample.microseconds.iter().max().unwrap();
             let sum: u64 = sample.microseconds.iter().map(|&time| u64::from(time)).sum();
             assert_eq!((sample.connections, sample.microseconds.len()), (20, 20));
-            // One after the other, and little time between them.
+            // One connection follows the other, with little time between them.
             assert!(sum as f64 <= 1e6 * sample.seconds, "{sum} {}", sample.seconds);
             assert!(f64::from(*slowest) / 1e6 <= sample.seconds);
             let spent = sample.user_seconds + sample.kernel_seconds;
@@ -128,7 +129,7 @@ fn groups_take_turns_and_all_is_counted() {
         assert!(text.contains(&measure::grouped(quantile(&rate, 0.5).unwrap())), "{text}");
         assert!(text.contains(&measure::grouped(quantile(&time, 0.999).unwrap())), "{text}");
     }
-    // One connection each is looked at, and one each before a sample does not count.
+    // One connection of each group is for inspection, and one before each sample is not counted.
     assert_eq!(server.served.load(Ordering::Relaxed), 1 + 3 * (1 + 3 * 21));
 
     let traffic = &run.series[0].traffic;
@@ -168,7 +169,7 @@ fn many_at_a_time_are_as_many() {
     assert_eq!(run.series[0].microseconds().len(), 60);
 }
 
-/// A name server with one name; what is asked for otherwise does not exist.
+/// Starts a name server with one name. Any other name does not exist.
 fn name_server(setting: &Setting) -> Server {
     setting.serve(
         "X25519",
@@ -230,7 +231,7 @@ fn a_peak_is_searched_for() {
     assert!(text.contains(&measure::grouped(best)), "{best}: {text}");
 }
 
-/// A web server with one page, which it sends in chunks.
+/// Starts a web server with one page, which it sends in chunks.
 fn web_server(setting: &Setting, most: usize) -> Server {
     setting.serve(
         "X25519",
@@ -297,7 +298,7 @@ fn servers_that_misbehave_are_named() {
             thread::sleep(Duration::from_millis(50));
         }
     });
-    // What is unread when a socket is closed makes the kernel send a reset.
+    // The kernel sends a reset if a socket is closed with unread data.
     let reset: Manners = Box::new(|_, stream, _| {
         while stream.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {}
     });
@@ -360,7 +361,7 @@ fn servers_that_misbehave_are_named() {
 fn failures_are_counted_and_nothing_is_made_of_them() {
     let Some(setting) = Setting::new() else { return };
     let manners: Manners = Box::new(|settings, stream, number| {
-        // The first is looked at, the second is before the sample.
+        // The first connection is for inspection, the second comes before the sample.
         if number > 2 && number % 4 == 0 {
             thread::sleep(Duration::from_millis(100));
         } else {

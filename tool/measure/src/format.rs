@@ -1,11 +1,11 @@
-//! Numbers and tables as people read them.
+//! Formats numbers and tables for people.
 
 use std::fmt;
 
 use comfy_table::CellAlignment;
 use comfy_table::presets::ASCII_MARKDOWN;
 
-/// A number rounded to an integer with its thousands apart: `75,089`.
+/// Rounds a number to an integer and separates its thousands: `75,089`.
 pub fn grouped(number: f64) -> String {
     let digits = format!("{:.0}", number.abs());
     let mut text = String::new();
@@ -21,7 +21,7 @@ pub fn grouped(number: f64) -> String {
     text
 }
 
-/// Three digits of a number: `5.31`, `53.1`, `531`.
+/// Formats a number with three digits: `5.31`, `53.1`, `531`.
 fn three_digits(number: f64) -> String {
     let decimals = match number {
         ..9.995 => 2,
@@ -31,7 +31,7 @@ fn three_digits(number: f64) -> String {
     format!("{number:.decimals$}")
 }
 
-/// Nanoseconds in the unit that suits them: `531 ns`, `5.31 µs`, `5.31 ms`, `5.31 s`.
+/// Formats nanoseconds in the unit that suits them: `531 ns`, `5.31 µs`, `5.31 ms`, `5.31 s`.
 pub fn duration(nanoseconds: f64) -> String {
     let (number, unit) = match nanoseconds {
         ..999.5 => (nanoseconds, "ns"),
@@ -42,7 +42,7 @@ pub fn duration(nanoseconds: f64) -> String {
     format!("{} {unit}", three_digits(number))
 }
 
-/// Bytes in the unit that suits them: `531 B`, `5.31 KiB`, `5.31 MiB`.
+/// Formats bytes in the unit that suits them: `531 B`, `5.31 KiB`, `5.31 MiB`.
 pub fn bytes(number: f64) -> String {
     const KIB: f64 = 1024.0;
     match number {
@@ -52,7 +52,7 @@ pub fn bytes(number: f64) -> String {
     }
 }
 
-/// Operations in a second: `531`, `188 k`, `5.31 M`.
+/// Formats operations per second: `531`, `188 k`, `5.31 M`.
 pub fn rate(per_second: f64) -> String {
     match per_second {
         ..999.5 => three_digits(per_second),
@@ -61,7 +61,7 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A ratio in percent: `5.3 %`.
+/// Formats a ratio in percent: `5.3 %`.
 pub fn percent(ratio: f64) -> String {
     format!("{:.1} %", 100.0 * ratio)
 }
@@ -69,17 +69,17 @@ pub fn percent(ratio: f64) -> String {
 /// The alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
+    /// For words.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// A table of text that is also a table in Markdown, so that it can go into a document.
+/// A text table that is also a valid Markdown table, so that it can be used in a document.
 pub struct Table(comfy_table::Table);
 
 impl Table {
-    /// An empty table with these columns.
+    /// Creates an empty table with these columns.
     pub fn new(columns: &[(&str, Align)]) -> Self {
         let mut table = comfy_table::Table::new();
         table.load_style(ASCII_MARKDOWN);
@@ -93,7 +93,7 @@ impl Table {
         Table(table)
     }
 
-    /// Adds a row, of a cell for each column.
+    /// Adds a row, with one cell for each column.
     pub fn row<C: Into<String>>(&mut self, cells: impl IntoIterator<Item = C>) {
         self.0.add_row(cells.into_iter().map(C::into).collect::<Vec<String>>());
     }

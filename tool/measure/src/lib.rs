@@ -1,11 +1,11 @@
-//! How long an operation takes, and on which machine.
+//! Measures the duration of operations, and describes the machine.
 //!
-//! A *sample* is as many calls as last some microseconds, timed together with the time-stamp
-//! counter and the monotonic clock. Before and after each sample, additions that take one core
-//! cycle each are timed ([`lanes::clock`]): that turns ticks into core cycles, whatever the clock
-//! rate is at the moment, less those that went to other threads. The result is the lowest quartile
-//! of all samples, which repeats well on a machine that has other things to do. Nanoseconds are
-//! plain elapsed time; on processors other than x86-64 there is nothing else.
+//! A *sample* is a series of calls that lasts some microseconds. The time-stamp counter and the
+//! monotonic clock time the whole series. Before and after each sample, the crate times additions
+//! that take one core cycle each ([`lanes::clock`]). They convert ticks to core cycles, whatever
+//! the clock rate is at the moment; ticks during which other threads ran are left out. The result
+//! is the lowest quartile of all samples, which is well reproducible even on a busy machine.
+//! Nanoseconds are plain elapsed time; on processors other than x86-64 they are the only result.
 //!
 //! ```
 //! use measure::{Options, measure};
@@ -15,7 +15,7 @@
 //! println!("{:.0} ns, spread {:.1} %", reversal.nanoseconds, 100.0 * reversal.spread);
 //! ```
 //!
-//! To compare operations, give them to [`measure_in_turn`]: what disturbs the machine then disturbs
+//! To compare operations, pass them to [`measure_in_turn`]: disturbances of the machine then affect
 //! all of them.
 
 #![forbid(unsafe_code)]
@@ -37,67 +37,67 @@ pub use stack::stack_high_water;
 pub use statistics::{Quartiles, quantile, sorted};
 pub use subject::Subject;
 
-/// How measurements are made, in one sentence for reports.
+/// The method of measurement, in one sentence for reports.
 pub const METHOD: &str = "core cycles are time-stamp ticks while the thread ran, divided by the ticks of a cycle of dependent \
      additions timed before and after each sample; time is elapsed time; both are lowest quartiles";
 
-/// A spread above this is worth a warning: the machine had other things to do.
+/// A spread above this value deserves a warning: the machine was busy.
 pub const LARGE_SPREAD: f64 = 0.1;
 
 /// Limits of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Time for one subject, of which a fifth goes to warming up; what is prepared or dropped
-    /// counts, too. Every subject is sampled at least [`Options::MIN_SAMPLES`] times, however long
-    /// that takes.
+    /// The time for one subject; a fifth of it is for warming up. It includes preparing inputs and
+    /// dropping results. Every subject is sampled at least [`Options::MIN_SAMPLES`] times, however
+    /// long that takes.
     pub time: Duration,
-    /// Most samples of one subject.
+    /// The maximum number of samples of one subject.
     pub samples: usize,
-    /// Before each sample, which is then one call, the vector units are left alone for so long.
+    /// The time before each sample during which the vector units are not used; a sample is then one
+    /// call.
     pub rest: Option<Duration>,
 }
 
 impl Options {
-    /// Samples that are taken even if there is no time left for them.
+    /// The number of samples that are taken even if no time is left for them.
     pub const MIN_SAMPLES: usize = 3;
 }
 
 impl Default for Options {
-    /// A quarter of a second, and at most 4096 samples.
+    /// Returns a quarter of a second and at most 4096 samples.
     fn default() -> Self {
         Options { time: Duration::from_millis(250), samples: 4096, rest: None }
     }
 }
 
-/// How long one operation took.
+/// The duration of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Core cycles of one operation, while its thread ran; `None` where there is no time-stamp
-    /// counter.
+    /// Core cycles of one operation, while its thread ran; `None` without a time-stamp counter.
     pub core_cycles: Option<f64>,
-    /// Nanoseconds of one operation, by the monotonic clock.
+    /// Nanoseconds of one operation, on the monotonic clock.
     pub nanoseconds: f64,
-    /// How much the samples differ: third quartile less first quartile, divided by the first; of
-    /// core cycles, or of nanoseconds where there are no others.
+    /// The variation of the samples: the difference of third and first quartile, divided by the
+    /// first. It refers to core cycles, or to nanoseconds if there are no core cycles.
     pub spread: f64,
-    /// Samples taken.
+    /// The number of samples taken.
     pub samples: usize,
 }
 
 impl Measurement {
-    /// Operations in a second.
+    /// Returns the number of operations per second.
     pub fn per_second(&self) -> f64 {
         1e9 / self.nanoseconds
     }
 
-    /// Whether the samples differ so much that a repetition would be wise.
+    /// True if the samples differ so much that the measurement should be repeated.
     pub fn is_noisy(&self) -> bool {
         self.spread > LARGE_SPREAD
     }
 }
 
-/// Measures `operation`, of which one call does `operations_per_call` operations: `nanoseconds` and
-/// `core_cycles` are those of one.
+/// Measures `operation`, of which one call does `operations_per_call` operations. `nanoseconds` and
+/// `core_cycles` of the result are for one operation.
 ///
 /// Results of the calls are dropped outside of the measured time.
 ///
@@ -111,7 +111,8 @@ pub fn measure<T>(
     measure_one(options, Subject::new(operations_per_call, operation))
 }
 
-/// Measures `operation` alone, each call of which uses up a value that `prepare` makes beforehand.
+/// Measures `operation`. Each call of it consumes a value that `prepare` makes outside of the
+/// measured time.
 ///
 /// # Panics
 /// `operations_per_call` is zero.
@@ -128,9 +129,9 @@ fn measure_one(options: &Options, subject: Subject<'_>) -> Measurement {
     measure_in_turn(options, vec![subject])[0]
 }
 
-/// Measures several subjects, a few samples of each in turn, so that their ratios hold even where
-/// absolute numbers wander. The results come in the order of the subjects. Each has its own share
-/// of time as in `options`.
+/// Measures several subjects, a few samples of each in turn, so that their ratios are valid even if
+/// the absolute numbers vary. The results are in the order of the subjects. Each subject has its
+/// own time limit from `options`.
 pub fn measure_in_turn(options: &Options, mut subjects: Vec<Subject<'_>>) -> Vec<Measurement> {
     let mut runs: Vec<_> = subjects.iter_mut().map(|subject| Run::new(options, subject)).collect();
     while runs.iter().any(|run| !run.done(options)) {
@@ -141,17 +142,18 @@ pub fn measure_in_turn(options: &Options, mut subjects: Vec<Subject<'_>>) -> Vec
     runs.iter().map(Run::measurement).collect()
 }
 
-/// Least duration of a sample: reading the clocks, some twenty nanoseconds, is then lost in it.
+/// The minimum duration of a sample. The time to read the clocks, about twenty nanoseconds, is
+/// negligible in it.
 const SAMPLE_NANOSECONDS: f64 = 20e3;
 
-/// Most samples in a turn, and the time after which a turn ends.
+/// The maximum number of samples in a turn, and the time after which a turn ends.
 const TURN_SAMPLES: usize = 16;
 const TURN: Duration = Duration::from_millis(1);
 
 /// A subject being measured.
 struct Run<'a, 'b> {
     subject: &'a mut Subject<'b>,
-    /// Calls in a sample.
+    /// The number of calls in a sample.
     calls: usize,
     spent: Duration,
     core_cycles: Vec<f64>,
@@ -159,7 +161,7 @@ struct Run<'a, 'b> {
 }
 
 impl<'a, 'b> Run<'a, 'b> {
-    /// Warms up, and finds out how many calls make a sample.
+    /// Warms up, and determines the number of calls in a sample.
     fn new(options: &Options, subject: &'a mut Subject<'b>) -> Self {
         let start = Instant::now();
         let mut calls = 1;
@@ -169,7 +171,7 @@ impl<'a, 'b> Run<'a, 'b> {
                 break;
             }
             if nanoseconds < SAMPLE_NANOSECONDS {
-                // Not too far at once: a first call is slower than the next.
+                // The number grows in steps, because a first call is slower than later ones.
                 let enough = calls as f64 * SAMPLE_NANOSECONDS / nanoseconds.max(1.0);
                 calls = (2 * calls).max(enough as usize / 2);
             }
@@ -184,8 +186,8 @@ impl<'a, 'b> Run<'a, 'b> {
             || (self.spent >= options.time && samples >= Options::MIN_SAMPLES)
     }
 
-    /// Takes several samples, as the first finds the caches full of other subjects' data, unless
-    /// they are so long that it does not matter.
+    /// Takes several samples, because the first one finds the caches full of other subjects' data.
+    /// Long samples end the turn earlier: for them the caches do not matter.
     fn turn(&mut self, options: &Options) {
         let start = Instant::now();
         for _ in 0..TURN_SAMPLES {
@@ -206,7 +208,7 @@ impl<'a, 'b> Run<'a, 'b> {
         let after = ticks_per_cycle();
         let operations = (self.calls * self.subject.operations_per_call()) as f64;
         self.nanoseconds.push(reading.nanoseconds / operations);
-        // An interrupted calibration is too long, never too short.
+        // An interrupt can only make a calibration too long, never too short.
         if let (Some(ticks), Some(before), Some(after)) = (reading.ticks, before, after) {
             self.core_cycles.push(ticks / before.min(after) / operations);
         }
@@ -256,7 +258,7 @@ mod tests {
 
     #[test]
     fn operations_divide_a_call() {
-        // The same work declared as one operation and as a thousand.
+        // The same work, declared as one operation and as a thousand.
         let work = || (0..20_000u32).fold(0u32, |sum, x| std::hint::black_box(sum ^ x));
         let subjects = vec![Subject::new(1, work), Subject::new(1000, work)];
         let [one, many] = measure_in_turn(&briefly(), subjects)[..] else { unreachable!() };

@@ -1,3 +1,5 @@
+//! The description of the machine.
+
 use std::fmt;
 use std::fs;
 
@@ -5,18 +7,18 @@ use lanes::Backend;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-/// The machine and time of a measurement. Facts that the system does not tell are `unknown`.
+/// The machine and date of a measurement. Facts that the system does not report are `unknown`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's own name.
+    /// The processor's name, as it reports it.
     pub processor: String,
-    /// Processors that this process may use.
+    /// The number of processors that this process may use.
     pub processors: usize,
     /// The kernel's release.
     pub kernel: String,
     /// The operating system's name.
     pub operating_system: String,
-    /// The compiler of this program.
+    /// The compiler that built this program.
     pub rustc: String,
     /// The day, in UTC.
     pub date: String,
@@ -24,7 +26,7 @@ pub struct Machine {
     pub backends: Vec<String>,
 }
 
-/// This machine, today.
+/// Returns the description of this machine, with today's date.
 pub fn machine() -> Machine {
     Machine {
         processor: field("/proc/cpuinfo", "model name", ':'),
@@ -37,8 +39,8 @@ pub fn machine() -> Machine {
     }
 }
 
-/// Processes that run or wait to, on average over the last minute; `None` if the system does not
-/// tell.
+/// Returns the load average over the last minute: the number of processes that run or wait to run.
+/// `None` if the system does not report it.
 pub fn load() -> Option<f64> {
     read("/proc/loadavg")?.split_whitespace().next()?.parse().ok()
 }
@@ -51,7 +53,7 @@ fn read(path: &str) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 
-/// The value of the first line `name separator value`, without quotes.
+/// Returns the value in the first line `name separator value`, without quotes.
 fn field(path: &str, name: &str, separator: char) -> String {
     let value = read(path).and_then(|text| {
         let mut lines = text.lines().filter_map(|line| line.split_once(separator));

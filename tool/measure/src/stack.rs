@@ -1,23 +1,30 @@
+//! Measures the stack use of an operation.
+
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Stack of the threads in which is measured.
+/// The minimum stack size of the measuring threads, in bytes.
 const STACK_BYTES: usize = 1 << 20;
-/// Its top belongs to what starts the thread; the place of an operation's frame in it is not known.
+/// The allowance for the code that starts the thread, in bytes. It uses the top of the stack, and
+/// the position of the operation's frame below it is not known.
 const TOP_BYTES: usize = 1 << 16;
 
-/// Runs `operation` in a thread of its own, and tells how many bytes of stack it used, in whole pages.
+/// Runs `operation` in a thread of its own; returns its result and the bytes of stack that it used,
+/// in whole pages.
 ///
-/// The kernel's page map of the process says which pages of the stack were touched; nobody touched them before. An operation that
-/// needs almost 1 MiB ends the process.
+/// The kernel's page map of the process shows the touched pages of the stack; the stack is new, so
+/// the operation touched them. An operation that needs almost 1 MiB of stack ends the process.
 ///
 /// # Errors
-/// There is no thread or no page map to be had, the whole stack is in memory (huge pages), or the operation panicked.
+/// The thread or the page map is not available, the whole stack is in memory (huge pages), or the
+/// operation panicked.
 pub fn stack_high_water<T: Send>(operation: impl FnOnce() -> T + Send) -> io::Result<(T, usize)> {
-    // The C library keeps the stacks of threads that ended, and gives one to a thread that wants no more. Nobody wants less.
+    // The C library keeps the stacks of ended threads, and gives one of them to a new thread that
+    // needs no larger one. Each thread here asks for a larger stack than all before, and so gets a
+    // new one.
     static EVER_MORE: AtomicUsize = AtomicUsize::new(STACK_BYTES);
     let page = rustix::param::page_size();
     let stack = EVER_MORE.fetch_add(page, Ordering::Relaxed);
@@ -29,7 +36,7 @@ pub fn stack_high_water<T: Send>(operation: impl FnOnce() -> T + Send) -> io::Re
         let mark = 0u8;
         let top = &raw const mark as usize;
         let result = operation();
-        // The page that the mark is on is the last one.
+        // The last page is the one that contains `mark`.
         let first = top / page + 1 - pages;
         map.read_exact_at(&mut entries, (first * ENTRY_BYTES) as u64)?;
         let lowest = entries.chunks_exact(ENTRY_BYTES).position(is_touched).unwrap_or(pages - 1);
@@ -46,7 +53,7 @@ pub fn stack_high_water<T: Send>(operation: impl FnOnce() -> T + Send) -> io::Re
 
 const ENTRY_BYTES: usize = size_of::<u64>();
 
-/// Whether a page is in memory or swapped out, by its entry in the page map.
+/// True if the page with this entry in the page map is in memory or swapped out.
 fn is_touched(entry: &[u8]) -> bool {
     entry.last().is_some_and(|top| top >> 6 != 0)
 }
@@ -65,10 +72,10 @@ mod tests {
 
     #[test]
     fn an_array_on_the_stack_is_seen() {
-        // Large before small: pages of one must not be counted for the other.
+        // The large array comes first, to test that its pages are not counted for the small one.
         let (one, large) = stack_high_water(use_stack::<300_000>).unwrap();
         assert_eq!(one, 1);
-        // Twice: what `black_box` is given may be copied.
+        // Up to twice the size, because `black_box` may copy its argument.
         assert!((300_000..700_000).contains(&large), "{large}");
         let (_, small) = stack_high_water(use_stack::<20_000>).unwrap();
         assert!((20_000..60_000).contains(&small), "{small}");

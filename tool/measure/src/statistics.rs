@@ -1,18 +1,18 @@
-//! Quantiles, for everything that is measured.
+//! Quantiles of measured values.
 
-/// Quartiles of at least one value; between two values where no value is in the place.
+/// The quartiles of at least one value; interpolated if the position is between two values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quartiles {
-    /// A quarter of the values is lower.
+    /// A quarter of the values are lower.
     pub first: f64,
-    /// Half of the values is lower.
+    /// Half of the values are lower.
     pub median: f64,
-    /// A quarter of the values is higher.
+    /// A quarter of the values are higher.
     pub third: f64,
 }
 
 impl Quartiles {
-    /// The quartiles of values in any order; `None` if there are none.
+    /// Returns the quartiles of values in any order; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
         let sorted = sorted(values.to_vec());
         let at = |part| quantile(&sorted, part);
@@ -20,14 +20,14 @@ impl Quartiles {
     }
 }
 
-/// Values in ascending order.
+/// Sorts values in ascending order.
 pub fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     values
 }
 
-/// The value below which this part of sorted values lies, between two of them where none is in the
-/// place; `None` if there are none.
+/// Returns the value below which this part of the sorted values lies; `None` if there are no
+/// values. If the position is between two values, it interpolates.
 pub fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
     let place = part * sorted.len().checked_sub(1)? as f64;
     let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);

@@ -1,29 +1,32 @@
+//! Subjects of a measurement, and their timing.
+
 use std::hint::black_box;
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Something to be measured: an operation, and how many a call of it does.
+/// An operation to be measured, and the number of operations that one call does.
 pub struct Subject<'a> {
     operations_per_call: usize,
     read: Box<dyn FnMut(usize) -> Reading + 'a>,
 }
 
-/// How long some calls took.
+/// The duration of some calls.
 pub(crate) struct Reading {
-    /// Ticks while this thread ran.
+    /// The ticks while this thread ran.
     pub(crate) ticks: Option<f64>,
     pub(crate) nanoseconds: f64,
 }
 
-/// Nanoseconds that this thread has run.
+/// Returns the time that this thread has run, in nanoseconds.
 fn thread_nanoseconds() -> i128 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
 }
 
 impl<'a> Subject<'a> {
-    /// One call of `operation` does `operations_per_call` operations. What it returns is dropped outside of what is timed.
+    /// Creates a subject. One call of `operation` does `operations_per_call` operations. Its result
+    /// is dropped outside of the measured time.
     ///
     /// # Panics
     /// `operations_per_call` is zero.
@@ -31,8 +34,8 @@ impl<'a> Subject<'a> {
         Self::prepared(operations_per_call, || (), move |()| operation())
     }
 
-    /// Each call of `operation` uses up a value that `prepare` made. Preparing, and dropping what calls return, is outside of what is
-    /// timed.
+    /// Creates a subject with inputs. Each call of `operation` consumes a value that `prepare`
+    /// made. The measured time does not include preparing values and dropping results.
     ///
     /// # Panics
     /// `operations_per_call` is zero.
@@ -54,8 +57,8 @@ impl<'a> Subject<'a> {
             let end = (crate::ticks(), Instant::now());
             let ran = (thread_nanoseconds() - ran) as f64;
             let nanoseconds = (end.1 - start.0).as_nanos() as f64;
-            // The time-stamp counter goes on while other threads have the processor. The clocks differ by the time it takes to
-            // read them, in favour of `ran`.
+            // The time-stamp counter continues while other threads have the processor. The
+            // difference between the clocks includes the time to read them, in favour of `ran`.
             let share = if ran < nanoseconds { ran / nanoseconds } else { 1.0 };
             let ticks = start.1.zip(end.0).map(|(start, end)| end.saturating_sub(start) as f64);
             Reading { ticks: ticks.map(|ticks| ticks * share), nanoseconds }

@@ -10,19 +10,20 @@ use crate::problem::Problem;
 use crate::quote;
 use crate::release::Release;
 
-/// The most entries of one provider that are looked after; what further ones spoil, the check at the end reports.
+/// The maximum number of entries changed for one provider. If further entries keep the addition
+/// from having its effect, the check at the end reports it.
 const LISTED: usize = 16;
 
 /// The configuration to start from.
 #[derive(Clone, Copy, Debug)]
 pub struct Base<'a> {
-    /// What it says.
+    /// The parsed configuration.
     pub config: &'a Config,
     /// Its absolute path.
     pub path: &'a Path,
 }
 
-/// What to add.
+/// The provider and the settings to add.
 #[derive(Clone, Copy, Debug)]
 pub struct Addition<'a> {
     /// The release of OpenSSL that is to read the result.
@@ -33,13 +34,14 @@ pub struct Addition<'a> {
     pub module: &'a Path,
     /// Further keys of its section and their values.
     pub keys: &'a [(String, String)],
-    /// The groups of every TLS context; none leaves them as they are.
+    /// The groups of every TLS context; `None` leaves them unchanged.
     pub groups: Option<&'a str>,
-    /// A clause for the property query of every fetch, such as `?provider=fastkex`; none leaves it as it is.
+    /// A clause for the property query of every fetch, such as `?provider=fastkex`; `None` leaves
+    /// the query unchanged.
     pub properties: Option<&'a str>,
 }
 
-/// Why a configuration could not be composed.
+/// The reason why a configuration could not be composed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ComposeError {
@@ -47,24 +49,26 @@ pub enum ComposeError {
     RelativeBase(PathBuf),
     /// A path is not UTF-8.
     NotUtf8(PathBuf),
-    /// A name that a provider cannot have here.
+    /// The provider's name contains a character that is not allowed here, or is empty.
     ProviderName(String),
-    /// A key that cannot be written, or that OpenSSL reads itself.
+    /// The key cannot be written, or OpenSSL itself reads it.
     Key(String),
-    /// A value of the key that is also the name of a section, so that OpenSSL would put that section in its place.
+    /// The value of the key is also the name of a section. OpenSSL would replace the value by that
+    /// section.
     ValueIsSection {
         /// The key.
         key: String,
         /// The value.
         value: String,
     },
-    /// The base has a section whose name cannot be written in UTF-8.
+    /// The name of a section in the base cannot be written in UTF-8.
     SectionName(String),
-    /// The groups are no list that OpenSSL accepts.
+    /// OpenSSL does not accept the list of groups.
     Groups(GroupListError),
-    /// OpenSSL stops in the base before it gets to the addition.
+    /// OpenSSL stops in the base before it reaches the addition.
     Stops(Problem),
-    /// The base keeps the addition from having its effect, in some way that is not a mistake by itself.
+    /// The base keeps the addition from having its effect, without an error that OpenSSL would
+    /// report.
     NoEffect,
 }
 
@@ -120,19 +124,23 @@ impl std::error::Error for ComposeError {
     }
 }
 
-/// Composes the text of a configuration that includes `base`, if any, by its path, and then re-opens its sections so
-/// that
+/// Composes the text of a configuration that adds to `base`, if there is one.
 ///
-/// - the provider is listed and active with its module and keys. One that the base lists under the same name is
-///   overridden;
-/// - `default` is activated explicitly if and only if the base activates no provider, which had implied it;
-/// - `Groups` of `system_default` is the list asked for, if any;
-/// - `default_properties` of `alg_section` has the clause asked for, if any, behind those of the base, unless these choose a
-///   provider themselves or `fips_mode` is set, which it would undo;
-/// - everything else that the base sets stays.
+/// The text includes `base` by its path and then re-opens its sections, so that
 ///
-/// Sections get new names where the base has none to extend, and where the one it has serves something else as well.
-/// The result is checked as [`Interpretation`] reads it.
+/// - the provider is listed and active with its module and keys. It overrides a provider that the
+///   base lists under the same name;
+/// - `default` is activated explicitly if and only if the base activates no provider. In that case
+///   OpenSSL had activated `default` implicitly;
+/// - `Groups` of `system_default` is the requested list, if any;
+/// - `default_properties` of `alg_section` ends with the requested clause, if any, after the
+///   clauses of the base. The clause is left out if the base already chooses a provider in its
+///   clauses, or if the base sets `fips_mode`, which the clause would undo;
+/// - all other settings of the base stay.
+///
+/// A section gets a new name if the base has no section to extend, or if the base also uses its
+/// section for something else. An [`Interpretation`] of the result checks that the addition is in
+/// force.
 ///
 /// # Errors
 /// See [`ComposeError`].
@@ -207,7 +215,7 @@ pub fn compose(base: Option<Base<'_>>, addition: &Addition<'_>) -> Result<String
     Ok(text)
 }
 
-/// Whether the properties say already which providers are to be used.
+/// True if the properties already choose providers.
 fn chooses_providers(interpretation: &Interpretation) -> bool {
     let sets = |key: &str| interpretation.algorithms.iter().any(|entry| entry.key == key);
     sets("fips_mode")
@@ -218,7 +226,7 @@ fn utf8(path: &Path) -> Result<&str, ComposeError> {
     path.to_str().ok_or_else(|| ComposeError::NotUtf8(path.into()))
 }
 
-/// The base with the changes made so far, and those changes.
+/// The base with the changes made so far, and a list of these changes.
 struct Draft {
     config: Config,
     changes: Vec<(String, Vec<(String, String)>)>,
@@ -241,7 +249,7 @@ impl Draft {
         }
     }
 
-    /// A name for a section that does not exist and that nothing refers to.
+    /// Returns a name for a section that does not exist and that no setting refers to.
     fn fresh(&self, name: &str) -> String {
         let taken = |name: &str| self.config.section(name).is_some() || self.references(name) > 0;
         let numbered = (2..).map(|number| format!("{name}_{number}"));
@@ -254,7 +262,7 @@ impl Draft {
         entries.filter(|entry| entry.value == section).count()
     }
 
-    /// The section that `key` names; where `key` is not set, it is set to a new one.
+    /// Returns the section that `key` names. If `key` is not set, sets it to a new section first.
     fn link(&mut self, section: &str, key: &str, fresh: &str) -> String {
         if let Some(entry) = self.config.own(section, key) {
             return entry.value.clone();
@@ -264,8 +272,8 @@ impl Draft {
         fresh
     }
 
-    /// The section that `entry` (of the section `list`) names if nothing else uses it; else a new one with the same
-    /// settings, which `entry` now names.
+    /// Returns the section that `entry` (of the section `list`) names, if no other setting uses it.
+    /// Otherwise creates a new section with the same settings, and changes `entry` to name it.
     fn exclusive(&mut self, list: &str, entry: &Entry, fresh: &str) -> String {
         let section = entry.value.as_str();
         if section != "default" && self.references(section) == 1 {
@@ -283,7 +291,8 @@ impl Draft {
         fresh
     }
 
-    /// Makes `settings` for the provider `name`: where it is listed, else as a new entry of the section `list`.
+    /// Sets `settings` for the provider `name`: in its sections if it is listed, otherwise in a new
+    /// entry of the section `list`.
     fn provider(
         &mut self,
         before: &Interpretation,
@@ -298,7 +307,7 @@ impl Draft {
             sections.push(self.exclusive(&provider.listed_in, &provider.entry, fresh));
         }
         if sections.is_empty() {
-            // The key is taken if an `identity` gives that entry another name.
+            // An `identity` can give an entry another name; then its key is already taken.
             let numbered = (2..).map(|number| format!("{number}.{name}"));
             let mut keys = std::iter::once(name.to_owned()).chain(numbered);
             let key = keys.find(|key| self.config.own(list, key).is_none()).unwrap_or_default();
@@ -311,7 +320,7 @@ impl Draft {
         }
     }
 
-    /// Reads the draft as OpenSSL would, and makes sure that the addition is in force.
+    /// Interprets the draft as OpenSSL would, and checks that the addition is in force.
     fn check(
         &self,
         before: &Interpretation,

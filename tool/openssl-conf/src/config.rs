@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::parse;
 
-/// Where a setting was made.
+/// The file and line of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
-    /// The file, as it was named.
+    /// The file's path, as it was given.
     pub file: Arc<Path>,
     /// The line (from 1) where the statement begins.
     pub line: usize,
@@ -26,11 +26,11 @@ impl fmt::Display for Origin {
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The key, as written: OpenSSL takes no escapes back in it.
+    /// The key as written: OpenSSL does not process escapes in keys.
     pub key: String,
-    /// The value, with escapes taken back and variables expanded.
+    /// The value, with escapes processed and variables expanded.
     pub value: String,
-    /// Where it was set.
+    /// The file and line of the setting.
     pub origin: Origin,
 }
 
@@ -38,33 +38,34 @@ pub struct Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Section {
     name: String,
-    // An overridden setting leaves a hole: the new one goes to the end, as in OpenSSL.
+    // A setting that is overridden leaves a `None`. As in OpenSSL, the new setting goes to the end.
     entries: Vec<Option<Entry>>,
     index: HashMap<String, usize>,
 }
 
 impl Section {
-    /// The section's name.
+    /// Returns the section's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The settings in OpenSSL's order: one that was set again stands where it was set last.
+    /// Returns the settings in OpenSSL's order: a setting that was set again stands at the position
+    /// where it was set last.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().flatten()
     }
 
-    /// The setting of this section with that key, without a look into other sections.
+    /// Returns the setting of this section with that key. Does not look into other sections.
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.index.get(key).and_then(|&at| self.entries[at].as_ref())
     }
 
-    /// How many settings it has.
+    /// Returns the number of settings.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether nothing is set.
+    /// True if the section has no settings.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
@@ -78,18 +79,18 @@ impl Section {
     }
 }
 
-/// An `.include` that brought nothing, which OpenSSL passes over in silence.
+/// An `.include` that added nothing. OpenSSL skips it silently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedInclude {
-    /// What was to be included.
+    /// The path to include.
     pub path: PathBuf,
-    /// Where the `.include` stands.
+    /// The file and line of the `.include`.
     pub origin: Origin,
-    /// Why nothing came of it.
+    /// The reason why it added nothing.
     pub reason: String,
 }
 
-/// A configuration: a file and everything it includes.
+/// A configuration: a file and all files that it includes.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     sections: Vec<Section>,
@@ -99,19 +100,22 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads the file at `path` and what it includes; `env` answers for the environment, which `$ENV::X` and
-    /// `OPENSSL_CONF_INCLUDE` read. As in OpenSSL, relative paths start from the working directory.
+    /// Reads the file at `path` and the files that it includes. `env` looks up environment
+    /// variables, for `$ENV::X` and `OPENSSL_CONF_INCLUDE`. As in OpenSSL, relative paths start at
+    /// the working directory.
     ///
     /// # Errors
-    /// What OpenSSL refuses, with the file and line, and files that cannot be read whole (see the crate's page).
+    /// Fails where OpenSSL refuses the configuration, with the file and line, and on files that
+    /// cannot be read completely (see the crate's page).
     pub fn load(path: &Path, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
         parse::load(path, env)
     }
 
-    /// Reads `text` as the contents of a file that messages call `name`, and what it includes.
+    /// Reads `text` as the contents of a file that messages call `name`, and the files that it
+    /// includes.
     ///
     /// # Errors
-    /// As [`Config::load`].
+    /// The same as [`Config::load`].
     pub fn parse(
         text: &str,
         name: &Path,
@@ -120,29 +124,32 @@ impl Config {
         parse::parse(text.as_bytes().to_vec(), name, env)
     }
 
-    /// The section of that name. `default` always exists: it holds what stands before the first header.
+    /// Returns the section of that name. `default` always exists: it holds the settings before the
+    /// first section header.
     pub fn section(&self, name: &str) -> Option<&Section> {
         self.index.get(name).map(|&at| &self.sections[at])
     }
 
-    /// All sections, in the order in which they first appeared.
+    /// Returns all sections, in the order of their first appearance.
     pub fn sections(&self) -> impl Iterator<Item = &Section> {
         self.sections.iter()
     }
 
-    /// The setting that a look-up in `section` finds: its own, else that of `default`.
+    /// Looks up a setting: in `section` first, then in `default`.
     ///
-    /// OpenSSL answers for the section `ENV` with the environment too; here that happens only while a file is read.
+    /// OpenSSL also looks up the section `ENV` in the environment. This function does not:
+    /// variables of the environment are expanded only while a file is read.
     pub fn get(&self, section: &str, key: &str) -> Option<&Entry> {
         self.own(section, key).or_else(|| self.own("default", key))
     }
 
-    /// The files that were read, in that order, the main file first. One that was included twice appears twice.
+    /// Returns the files that were read, in that order, the main file first. A file that was
+    /// included twice appears twice.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|file| &**file)
     }
 
-    /// The `.include` lines that brought nothing.
+    /// Returns the `.include` lines that added nothing.
     pub fn skipped_includes(&self) -> &[SkippedInclude] {
         &self.skipped
     }

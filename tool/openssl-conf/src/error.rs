@@ -1,54 +1,55 @@
-//! Why a configuration could not be read.
+//! The errors of reading a configuration.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use crate::source::{FILE_LIMIT, FILES_LIMIT, TEXT_LIMIT};
 
-/// Why a configuration could not be read, and where.
+/// An error in a configuration, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The file, as it was named.
+    /// The file's path, as it was given.
     pub file: PathBuf,
-    /// The line (from 1) where the statement begins; none where the file as a whole is meant.
+    /// The line (from 1) where the statement begins; `None` if the error concerns the whole file.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
 }
 
-/// What is wrong with a configuration.
+/// The kind of error in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The main file could not be opened or read; the system's words.
+    /// The main file could not be opened or read; with the system's error message.
     Unreadable(String),
-    /// A pipe, a directory or a device where a file was expected.
+    /// The path leads to a pipe, a directory or a device instead of a file.
     NotAFile,
-    /// A file longer than [`FILE_LIMIT`].
+    /// The file is longer than [`FILE_LIMIT`].
     TooLarge,
-    /// A NUL byte: not a text file.
+    /// The file contains a NUL byte, so it is not a text file.
     NulByte,
-    /// More files than anyone writes, most likely included over and over.
+    /// Too many files are included; most likely files include others repeatedly.
     TooManyFiles,
-    /// More text than anyone writes, counted over all files or over all expanded values.
+    /// There is too much text, counted over all files or over all expanded values.
     TooMuchText,
     /// A file includes itself, directly or through others.
     IncludeCycle(PathBuf),
-    /// A relative `.include` after `.pragma abspath:on`.
+    /// A relative `.include` stands after `.pragma abspath:on`.
     RelativeInclude(String),
-    /// A `[section]` without its `]`, or with a character that no section name may have.
+    /// A `[section]` has no `]`, or contains a character that no section name may have.
     SectionHeader,
-    /// A statement that is neither a section, nor a directive, nor `name = value`; the text in place of the `=`.
+    /// A statement is neither a section, nor a directive, nor `name = value`; with the text found
+    /// in place of the `=`.
     MissingEquals(String),
-    /// A `.pragma` that is not `keyword:value`.
+    /// A `.pragma` is not `keyword:value`.
     Pragma,
-    /// A `.pragma` that takes `on` or `off` and got this.
+    /// A `.pragma` takes `on` or `off`; with its keyword and the value found.
     PragmaValue(String, String),
-    /// A variable without a value: its section if one was named, and its name.
+    /// A variable has no value; with its section, if one was named, and its name.
     NoValue(Option<String>, String),
-    /// A `${name` or `$(name` without the closing character.
+    /// A `${name` or `$(name` lacks the closing character.
     MissingBrace(char),
-    /// A value beyond 65536 bytes through its variables.
+    /// A value is longer than 65536 bytes after the expansion of its variables.
     TooLong,
 }
 

@@ -1,19 +1,20 @@
-//! Values: quotations, escapes and variables.
+//! The expansion of values: quotations, escapes and variables.
 
 use crate::config::Config;
 use crate::error::ErrorKind;
 use crate::lexis::{byte, is_quote, is_variable};
 
-/// OpenSSL's limit on a value that has variables in it.
+/// OpenSSL's limit on the length of a value that contains variables, in bytes.
 const VALUE_LIMIT: usize = 65536;
 
-/// What variables stand for.
+/// The sources of the values of variables.
 pub(crate) struct Variables<'a> {
     pub(crate) config: &'a Config,
     pub(crate) env: &'a dyn Fn(&str) -> Option<String>,
-    /// The section that a bare `$name` is looked up in before `default`; none in section headers.
+    /// The section in which a bare `$name` is looked up before `default`; `None` in section
+    /// headers.
     pub(crate) section: Option<&'a str>,
-    /// `.pragma dollarid:on`: only `${name}` and `$(name)` are variables.
+    /// True after `.pragma dollarid:on`: only `${name}` and `$(name)` are variables.
     pub(crate) dollars: bool,
 }
 
@@ -32,10 +33,10 @@ impl Variables<'_> {
         self.config.own("default", name).map(|entry| entry.value.clone())
     }
 
-    /// The value that `text` stands for.
+    /// Expands the quotations, escapes and variables in `text`.
     pub(crate) fn expand(&self, text: &[u8]) -> Result<String, ErrorKind> {
         let mut out = Vec::with_capacity(text.len());
-        // OpenSSL's measure: what is still to be read counts as well.
+        // OpenSSL's length limit includes the text that is still to be read.
         let mut length = text.len() + 1;
         let mut at = 0;
         while at < text.len() {
@@ -79,7 +80,7 @@ impl Variables<'_> {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// The value of the variable whose `$` is at `at`, and where the text goes on.
+    /// Returns the value of the variable whose `$` is at `at`, and the position after the variable.
     fn variable(&self, text: &[u8], at: usize) -> Result<(String, usize), ErrorKind> {
         let close = match byte(text, at + 1) {
             b'{' => Some(b'}'),

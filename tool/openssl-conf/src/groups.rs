@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-/// How a list of groups is written; see [`Release::group_syntax`](crate::Release::group_syntax).
+/// The syntax of a list of groups; see [`Release::group_syntax`](crate::Release::group_syntax).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupSyntax {
-    /// 3.0 to 3.2: names between colons. A name that occurs twice spoils the list.
+    /// 3.0 to 3.2: names between colons. A name that occurs twice makes the list invalid.
     Names,
-    /// 3.3 and 3.4: a `?` before a name lets it be unknown.
+    /// 3.3 and 3.4: a `?` before a name permits that the group is unknown.
     Optional,
-    /// From 3.5 on: `*` before a name sends a key share, `-` takes the group out again, `/` begins
-    /// the next tuple, and `DEFAULT` stands for the built-in list. Upper and lower case are the
-    /// same.
+    /// From 3.5 on: a client sends a key share for a group with `*` before its name. `-` removes
+    /// the group, `/` begins the next tuple, and `DEFAULT` stands for the built-in list. Names are
+    /// not case-sensitive.
     Tuples,
 }
 
@@ -20,22 +20,22 @@ pub enum GroupSyntax {
 pub struct Group {
     /// The name without its marks.
     pub name: String,
-    /// `?`: ignored where no provider has it.
+    /// `?`: the group is ignored if no provider has it.
     pub optional: bool,
-    /// `*`: a client sends a key share for it.
+    /// `*`: a client sends a key share for the group.
     pub key_share: bool,
-    /// `-`: takes the group out of what stands before.
+    /// `-`: removes the group from the elements before this one.
     pub remove: bool,
-    /// The name stands for a built-in list: `DEFAULT` or `DEFAULT_SUITE_B`.
+    /// True if the name stands for a built-in list: `DEFAULT` or `DEFAULT_SUITE_B`.
     pub built_in_list: bool,
-    /// The number of its tuple, from 0.
+    /// The number of the element's tuple, from 0.
     pub tuple: usize,
 }
 
-/// A list of groups that OpenSSL refuses as a whole, whichever groups exist.
+/// The error in a list of groups that OpenSSL refuses completely, whether or not its groups exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupListError {
-    /// The element that is wrong, as written, without blanks around it.
+    /// The wrong element as written, without surrounding blanks.
     pub element: String,
     /// Its number in the list, from 1.
     pub position: usize,
@@ -43,32 +43,32 @@ pub struct GroupListError {
     pub wrong: GroupWrong,
 }
 
-/// What is wrong with an element of a list of groups.
+/// The kind of error in an element of a list of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GroupWrong {
-    /// Nothing between two separators.
+    /// There is nothing between two separators.
     Empty,
-    /// Marks and no name.
+    /// The element has marks but no name.
     MarksOnly,
-    /// The same mark twice.
+    /// The same mark occurs twice.
     MarkTwice(char),
-    /// A name beyond 63 bytes.
+    /// The name is longer than 63 bytes.
     TooLong,
-    /// A mark, separator or list that this release takes for (a part of) a name, and the release
-    /// that knows it.
+    /// This release takes a mark, separator or list for (a part of) a name. The second field is the
+    /// first release that supports it.
     Needs(&'static str, &'static str),
-    /// A name for the second time, where that is an error.
+    /// A name occurs for the second time in a release that refuses this.
     Twice,
-    /// A mark before `DEFAULT`, or `?` or `-` before `DEFAULT_SUITE_B`.
+    /// A mark stands before `DEFAULT`, or `?` or `-` before `DEFAULT_SUITE_B`.
     MarkedList,
-    /// More key shares than a client sends.
+    /// The list marks more key shares than a client sends.
     TooManyKeyShares,
 }
 
 /// The longest name of a group, in bytes.
 const NAME_LIMIT: usize = 63;
-/// The most key shares a client sends.
+/// The maximum number of key shares that a client sends.
 const KEY_SHARES: usize = 4;
 
 impl fmt::Display for GroupListError {
@@ -103,14 +103,15 @@ impl fmt::Display for GroupListError {
 
 impl std::error::Error for GroupListError {}
 
-/// Takes a list of groups apart.
+/// Splits a list of groups into its elements.
 ///
-/// Whether a group exists is not known here: a list that passes is still refused by OpenSSL if no
-/// provider has one of its groups (and that is not marked `?`), or, before 3.3, if two names mean
-/// the same group. OpenSSL 3.3 and 3.4 overlook `?` without a name and `??`, which are errors here.
+/// The function does not know which groups exist. OpenSSL still refuses a list that passes here if
+/// no provider has one of its groups (unless that group is marked `?`), or, before 3.3, if two
+/// names mean the same group. OpenSSL 3.3 and 3.4 ignore `?` without a name and `??`; these are
+/// errors here.
 ///
 /// # Errors
-/// An element that makes OpenSSL refuse the list, as far as that can be told from the text.
+/// Fails if an element makes OpenSSL refuse the list, as far as the text alone shows it.
 pub fn split_groups(list: &str, syntax: GroupSyntax) -> Result<Vec<Group>, GroupListError> {
     let tuples = syntax == GroupSyntax::Tuples;
     if tuples && list.trim_matches(is_space).is_empty() {
@@ -145,7 +146,7 @@ pub fn split_groups(list: &str, syntax: GroupSyntax) -> Result<Vec<Group>, Group
     }
 }
 
-/// C's `isspace`.
+/// True for the characters of C's `isspace`.
 fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }
@@ -193,7 +194,7 @@ fn element_of(element: &str, syntax: GroupSyntax) -> Result<Group, GroupWrong> {
         built_in_list,
         tuple: 0,
     };
-    // OpenSSL puts the marks before the first element of DEFAULT, which has a `*` of its own.
+    // OpenSSL puts the marks before the first element of DEFAULT, which already has a `*`.
     let starred = group.key_share && list == Some("DEFAULT");
     if built_in_list && (group.optional || group.remove || starred) {
         return Err(GroupWrong::MarkedList);
@@ -201,15 +202,15 @@ fn element_of(element: &str, syntax: GroupSyntax) -> Result<Group, GroupWrong> {
     Ok(group)
 }
 
-/// The first group with a key share too many; those that may be absent or are taken out do not
-/// count.
+/// Returns the index of the first group that exceeds the limit of key shares. Groups that are
+/// optional or removed do not count.
 fn fifth_key_share(groups: &[Group]) -> Option<usize> {
     let mut names: Vec<String> = Vec::new();
     for (at, group) in groups.iter().enumerate() {
         let name = group.name.to_ascii_lowercase();
         let counts = group.key_share && !group.optional && !group.remove && !group.built_in_list;
         let removed = |other: &Group| other.remove && other.name.eq_ignore_ascii_case(&name);
-        // A group that stood there before, without the mark, gets no key share either.
+        // A group that already occurs earlier without the mark gets no key share either.
         let stood = |other: &Group| !other.remove && other.name.eq_ignore_ascii_case(&name);
         if counts && !groups.iter().any(removed) && !groups[..at].iter().any(stood) {
             names.push(name);

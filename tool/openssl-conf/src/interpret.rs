@@ -1,20 +1,20 @@
-//! What OpenSSL makes of a configuration.
+//! OpenSSL's interpretation of a configuration.
 
 use crate::config::{Config, Entry, Origin};
 use crate::problem::Problem;
 use crate::release::Release;
 use crate::walk;
 
-/// What a release of OpenSSL does with a configuration.
+/// The effect of a configuration in a release of OpenSSL.
 ///
-/// Everything that is listed can be told from the text alone. Whether modules load, groups exist or values are
-/// accepted is not known here.
+/// All fields follow from the text alone. They do not tell whether modules load, groups exist or
+/// OpenSSL accepts the values.
 #[derive(Clone, Debug)]
 pub struct Interpretation {
-    /// The release it is for.
+    /// The release of OpenSSL.
     pub release: Release,
-    /// The setting that names the init section: `openssl_conf` or the application's own. Without it OpenSSL ignores
-    /// everything else.
+    /// The setting that names the init section: `openssl_conf` or the application's own key.
+    /// Without it OpenSSL ignores all other settings.
     pub init: Option<Entry>,
     /// The settings of the init section.
     pub modules: Vec<Module>,
@@ -24,20 +24,22 @@ pub struct Interpretation {
     pub profiles: Vec<Profile>,
     /// The settings of `alg_section`.
     pub algorithms: Vec<Entry>,
-    /// Where OpenSSL stops: at the first of these. The others come to light when it is mended.
+    /// The problems at which OpenSSL stops. It stops at the first one; the others take effect after
+    /// the first is fixed.
     pub problems: Vec<Problem>,
-    /// Whether `config_diagnostics` is set, so that a problem is an error rather than silence.
+    /// True if `config_diagnostics` is set. Then OpenSSL reports a problem as an error instead of
+    /// ignoring it.
     pub diagnostics: bool,
 }
 
 /// A setting of the init section.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// The setting; its value is a section.
+    /// The setting; its value is the name of a section.
     pub entry: Entry,
-    /// What the key means.
+    /// The meaning of the key.
     pub kind: ModuleKind,
-    /// Whether OpenSSL gets through it.
+    /// True if OpenSSL applies the module completely.
     pub reached: bool,
 }
 
@@ -59,23 +61,23 @@ pub enum ModuleKind {
     Providers,
     /// `random`
     Random,
-    /// Anything else, which OpenSSL tries to load as a shared library.
+    /// Any other key. OpenSSL tries to load it as a shared library.
     Other,
 }
 
-/// What a value of `activate` says from 3.3 on. Before that, every value activates.
+/// The meaning of a value of `activate` from 3.3 on. Before 3.3, every value activates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// `1`, `yes`, `true` or `on`, all in lower or all in upper case.
     Yes,
     /// `0`, `no`, `false` or `off`, all in lower or all in upper case.
     No,
-    /// Any other value, at which OpenSSL stops.
+    /// Any other value. OpenSSL stops at it.
     NotABoolean,
 }
 
 impl Activation {
-    /// Reads a value of `activate` or `soft_load`.
+    /// Parses a value of `activate` or `soft_load`.
     pub fn of(value: &str) -> Self {
         match value {
             "1" | "yes" | "YES" | "true" | "TRUE" | "on" | "ON" => Self::Yes,
@@ -88,104 +90,110 @@ impl Activation {
 /// A provider that the configuration lists.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    /// Its name: that of `identity`, else the key that lists it without what stands before its first dot.
+    /// The provider's name: the value of `identity` if set, otherwise the key that lists the
+    /// provider, without the part before its first dot.
     pub name: String,
     /// The setting that lists it; its value is the provider's section.
     pub entry: Entry,
-    /// The section with that setting.
+    /// The section that contains that setting.
     pub listed_in: String,
-    /// `identity`.
+    /// The setting `identity`.
     pub identity: Option<Entry>,
-    /// `module`: the path of the shared library.
+    /// The setting `module`: the path of the shared library.
     pub module: Option<Entry>,
-    /// `activate`; see [`Provider::activation`].
+    /// The setting `activate`; see [`Provider::activation`].
     pub activate: Option<Entry>,
-    /// `soft_load`, which counts like `activate`.
+    /// The setting `soft_load`; a boolean like `activate`.
     pub soft_load: Option<Entry>,
-    /// All that is handed to the provider.
+    /// All parameters that OpenSSL passes to the provider.
     pub parameters: Vec<Parameter>,
-    /// Whether this setting activates it (if the module loads): OpenSSL gets to it, it is switched on, and none of
-    /// the same name was activated before.
+    /// True if this setting activates the provider (provided that the module loads): OpenSSL
+    /// reaches the setting, its value is on, and no provider of the same name was activated before.
     pub active: bool,
-    /// Whether OpenSSL gets as far as trying to, after which `default` is no longer implied.
+    /// True if OpenSSL tries to activate the provider. After that, `default` is no longer implied.
     pub(crate) tried: bool,
 }
 
 impl Provider {
-    /// The name of its section.
+    /// Returns the name of the provider's section.
     pub fn section(&self) -> &str {
         &self.entry.value
     }
 
-    /// What its `activate` says from 3.3 on, none if there is no such key. Before 3.3, presence alone activates.
+    /// Returns the meaning of the provider's `activate` from 3.3 on, `None` if there is no such
+    /// key. Before 3.3, the presence of the key is enough to activate the provider.
     pub fn activation(&self) -> Option<Activation> {
         self.activate.as_ref().map(|entry| Activation::of(&entry.value))
     }
 
-    /// The parameters that mean something to the provider only, not to OpenSSL.
+    /// Returns the parameters that only the provider uses, not OpenSSL itself.
     pub fn own_parameters(&self) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(|parameter| !parameter.reserved)
     }
 }
 
-/// A parameter as the provider gets it.
+/// A parameter as the provider receives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name. A value that names a section stands for the keys of that section: `key.subkey`.
+    /// The name. If a value names a section, the parameters are the keys of that section, with
+    /// names such as `key.subkey`.
     pub name: String,
-    /// Its value.
+    /// The value.
     pub value: String,
-    /// Where it was set.
+    /// The file and line of the setting.
     pub origin: Origin,
-    /// It comes from `identity`, `module`, `activate` or `soft_load`, which OpenSSL reads itself and passes on too.
+    /// True if the parameter comes from `identity`, `module`, `activate` or `soft_load`. OpenSSL
+    /// reads these settings itself and also passes them on.
     pub reserved: bool,
 }
 
 /// A named TLS configuration.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Its name; every context gets `system_default`.
+    /// The name; every context gets `system_default`.
     pub name: String,
-    /// The setting that names its section.
+    /// The setting that names the section.
     pub entry: Entry,
-    /// Its commands, in OpenSSL's order.
+    /// The commands, in OpenSSL's order.
     pub commands: Vec<Command>,
-    /// Whether OpenSSL gets to it.
+    /// True if OpenSSL reaches the configuration.
     pub reached: bool,
 }
 
 /// A command of `SSL_CONF_cmd(3)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The name without what stands before its first dot. Upper and lower case are the same.
+    /// The name without the part before its first dot. Names are not case-sensitive.
     pub name: String,
     /// The argument.
     pub value: String,
-    /// Where it was set.
+    /// The file and line of the setting.
     pub origin: Origin,
 }
 
 impl Command {
-    /// Whether this is the command `name`.
+    /// True if this is the command `name`.
     pub fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 }
 
 impl Profile {
-    /// All commands of that name in their order; each may come several times, as `a.MinProtocol` and `b.MinProtocol`.
+    /// Returns all commands of that name in their order. A command can occur several times, for
+    /// example as `a.MinProtocol` and `b.MinProtocol`.
     pub fn all(&self, name: &str) -> impl Iterator<Item = &Command> {
         self.commands.iter().filter(move |command| command.is(name))
     }
 
-    /// The last command of that name.
+    /// Returns the last command of that name.
     pub fn get(&self, name: &str) -> Option<&Command> {
         self.all(name).last()
     }
 
-    /// The command that sets the groups: the last of `Groups`, `Curves` and `ECDHParameters` (servers only).
+    /// Returns the command that sets the groups: the last of `Groups`, `Curves` and
+    /// `ECDHParameters` (servers only).
     ///
-    /// OpenSSL ignores a list it cannot accept, and an earlier one stays in force.
+    /// OpenSSL ignores a list that it cannot accept; then an earlier list stays in force.
     pub fn groups(&self) -> Option<&Command> {
         self.commands.iter().rfind(|command| {
             command.is("Groups")
@@ -199,12 +207,14 @@ impl Profile {
 }
 
 impl Interpretation {
-    /// What `release` does with `config` in an application without a name of its own, as nearly all are.
+    /// Interprets `config` as `release` does, in an application that sets no configuration name of
+    /// its own. Nearly all applications are of this kind.
     pub fn new(config: &Config, release: Release) -> Self {
         Self::of(config, release, config.own("default", "openssl_conf"))
     }
 
-    /// The same in an application that gives OpenSSL a name, such as `nodejs_conf`, to look up before `openssl_conf`.
+    /// Interprets `config` for an application that gives OpenSSL a name to look up before
+    /// `openssl_conf`, such as `nodejs_conf`.
     pub fn for_application(config: &Config, release: Release, name: &str) -> Self {
         let init = config.own("default", name).or_else(|| config.own("default", "openssl_conf"));
         Self::of(config, release, init)
@@ -231,17 +241,18 @@ impl Interpretation {
         interpretation
     }
 
-    /// The first provider of that name that the configuration lists.
+    /// Returns the first listed provider of that name.
     pub fn provider(&self, name: &str) -> Option<&Provider> {
         self.providers.iter().find(|provider| provider.name == name)
     }
 
-    /// Whether `default` is active only because OpenSSL tries to activate no provider at all.
+    /// True if `default` is active only because OpenSSL tries to activate no provider at all.
     pub fn default_is_implicit(&self) -> bool {
         !self.providers.iter().any(|provider| provider.tried)
     }
 
-    /// The providers that are active if their modules load, in OpenSSL's order, the implicit `default` included.
+    /// Returns the providers that are active if their modules load, in OpenSSL's order, including
+    /// the implicit `default`.
     pub fn active_providers(&self) -> Vec<&str> {
         if self.default_is_implicit() {
             return vec!["default"];
@@ -250,17 +261,18 @@ impl Interpretation {
         active.map(|provider| provider.name.as_str()).collect()
     }
 
-    /// Whether the provider of that name is active, explicitly or as the implicit `default`.
+    /// True if the provider of that name is active, explicitly or as the implicit `default`.
     pub fn is_active(&self, name: &str) -> bool {
         self.active_providers().contains(&name)
     }
 
-    /// The property query that is added to every fetch; each setting of it replaces those before.
+    /// Returns the property query that OpenSSL adds to every fetch; a later setting replaces an
+    /// earlier one.
     pub fn default_properties(&self) -> Option<&Entry> {
         self.algorithms.iter().rfind(|entry| entry.key == "default_properties")
     }
 
-    /// The TLS settings that every context gets.
+    /// Returns the TLS settings that every context gets.
     pub fn system_default(&self) -> Option<&Profile> {
         self.profiles.iter().find(|profile| profile.name == "system_default")
     }

@@ -1,8 +1,9 @@
-//! The character classes of the format, and how far a name, a quotation or a comment reaches.
+//! The character classes of the format, and functions to skip names, quotations and comments.
 //!
-//! All special characters are ASCII, so the parser works on bytes. Past its end a line reads as NUL bytes.
+//! All special characters are ASCII, so the parser works on bytes. Past the end of a line it reads
+//! NUL bytes.
 
-/// The byte at `at`, NUL past the end.
+/// Returns the byte at `at`, or NUL past the end.
 pub(crate) fn byte(text: &[u8], at: usize) -> u8 {
     text.get(at).copied().unwrap_or(0)
 }
@@ -15,12 +16,12 @@ pub(crate) fn is_quote(c: u8) -> bool {
     matches!(c, b'"' | b'\'' | b'`')
 }
 
-/// What the name of a variable consists of.
+/// True for the characters of a variable's name.
 pub(crate) fn is_variable(c: u8) -> bool {
     c.is_ascii_alphanumeric() || c == b'_'
 }
 
-/// What the name of a section or key consists of.
+/// True for the characters of the name of a section or key.
 pub(crate) fn is_name(c: u8) -> bool {
     is_variable(c) || b"!%&*+,-./;?@^|~".contains(&c)
 }
@@ -37,12 +38,12 @@ pub(crate) fn trim_end(text: &[u8]) -> &[u8] {
     &text[..end]
 }
 
-/// Skips a backslash and the byte behind it.
+/// Skips a backslash and the byte after it.
 fn skip_escape(text: &[u8], at: usize) -> usize {
     (at + 2).min(text.len())
 }
 
-/// Skips the name at `at`. With `dollars` a `$` is part of names (`.pragma dollarid:on`).
+/// Skips the name at `at`. With `dollars`, a `$` is part of names (`.pragma dollarid:on`).
 pub(crate) fn skip_name(text: &[u8], mut at: usize, dollars: bool) -> usize {
     loop {
         match byte(text, at) {
@@ -53,7 +54,7 @@ pub(crate) fn skip_name(text: &[u8], mut at: usize, dollars: bool) -> usize {
     }
 }
 
-/// Skips the quotation that begins at `at`; one that is never closed reaches the end of the line.
+/// Skips the quotation that begins at `at`. Without a closing quotation mark it ends with the line.
 fn skip_quotation(text: &[u8], at: usize) -> usize {
     let quote = byte(text, at);
     let mut at = at + 1;
@@ -63,7 +64,7 @@ fn skip_quotation(text: &[u8], at: usize) -> usize {
     (at + 1).min(text.len())
 }
 
-/// The line without its comment: a `#` counts outside of quotations only.
+/// Removes the comment from a line. A `#` inside of a quotation does not begin a comment.
 pub(crate) fn without_comment(text: &[u8]) -> &[u8] {
     let mut at = 0;
     while at < text.len() {

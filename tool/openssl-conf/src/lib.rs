@@ -1,18 +1,21 @@
-//! Reads OpenSSL configuration files (`openssl.cnf`) the way libcrypto 3.0 to 4.0 does, to *understand* them.
+//! Reads OpenSSL configuration files (`openssl.cnf`) as libcrypto 3.0 to 4.0 does, to *analyse*
+//! them.
 //!
-//! Nothing is ever run: no module is loaded and no setting applied.
+//! It never loads a module and never applies a setting.
 //!
-//! - [`Config`] is a file with everything it includes: sections of settings, each with the file and line it came from.
-//! - [`Interpretation`] tells what a [`Release`] of OpenSSL does with it: the providers and whether each is active,
-//!   the TLS settings, and where it would stop.
-//! - [`split_groups`] takes a `Groups` value apart.
+//! - [`Config`] is a file with all files that it includes: sections of settings, each with its file
+//!   and line.
+//! - [`Interpretation`] is the effect of a configuration in a [`Release`] of OpenSSL: the providers
+//!   and whether each is active, the TLS settings, and the place where OpenSSL would stop.
+//! - [`split_groups`] splits a `Groups` value into its elements.
 //! - [`compose()`] writes a configuration that includes another one and adds a provider to it.
 //!
 //! ```
 //! use std::path::Path;
 //! use openssl_conf::{Config, Interpretation, Release};
 //!
-//! let text = "openssl_conf = init\n[init]\nproviders = list\n[list]\nfastkex = mine\n[mine]\nactivate = 0\nsize = 16\n";
+//! let text = "openssl_conf = init\n[init]\nproviders = list\n[list]\nfastkex = mine\n\
+//!             [mine]\nactivate = 0\nsize = 16\n";
 //! let config = Config::parse(text, Path::new("openssl.cnf"), &|name| std::env::var(name).ok())?;
 //! let found = Interpretation::new(&config, Release::new(3, 0));
 //! let provider = found.provider("fastkex").unwrap();
@@ -22,10 +25,13 @@
 //! # Ok::<(), openssl_conf::Error>(())
 //! ```
 //!
-//! The format is described in `config(5)`; where the manual page is silent, `crypto/conf/conf_def.c` decides. Three
-//! things differ on purpose: a file that includes itself, a file with a NUL byte and one beyond [`FILE_LIMIT`] are
-//! errors here, while OpenSSL goes on until it runs out of file descriptors, cuts lines short, or has no limit. Bytes
-//! that are not UTF-8 are read as U+FFFD.
+//! `config(5)` describes the format; where the manual page gives no answer, this crate follows
+//! `crypto/conf/conf_def.c`. Bytes that are not UTF-8 are read as U+FFFD. Three cases are errors
+//! here on purpose:
+//!
+//! - a file that includes itself. OpenSSL continues until it runs out of file descriptors;
+//! - a file with a NUL byte. OpenSSL cuts lines short at it;
+//! - a file longer than [`FILE_LIMIT`]. OpenSSL has no limit.
 
 #![forbid(unsafe_code)]
 

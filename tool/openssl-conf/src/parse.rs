@@ -1,4 +1,5 @@
-//! Lines, statements and directives; the rules are those of OpenSSL's `crypto/conf/conf_def.c`.
+//! The parser of lines, statements and directives; it follows the rules of OpenSSL's
+//! `crypto/conf/conf_def.c`.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -37,10 +38,12 @@ struct Parser<'a> {
     dollars: bool,
     absolute: bool,
     include_dir: Option<String>,
-    /// The file that is read, and below it those that wait for the end of an included one.
+    /// The file that is being read.
     source: Source,
+    /// The files whose reading continues after the end of an included file, the outermost first.
     waiting: Vec<Source>,
-    /// What is left of the directory that is included; OpenSSL reads one at a time.
+    /// The remaining files of the directory that is being included; OpenSSL reads one directory at
+    /// a time.
     directory: Option<VecDeque<PathBuf>>,
     bytes_read: usize,
     bytes_expanded: usize,
@@ -74,8 +77,9 @@ impl<'a> Parser<'a> {
             let lines = self.source.line;
             let piece = self.source.piece();
             if piece.is_empty() && !unfinished {
-                // Checked at the end of any file, so a file that was included from within a directory is followed
-                // by the directory's next one: OpenSSL's order.
+                // The next file of the directory is opened at the end of any file. A file that was
+                // included from within a directory is therefore followed by the directory's next
+                // file, as in OpenSSL.
                 if let Some(next) = self.next_in_directory()? {
                     self.source = next;
                     self.count()?;
@@ -92,7 +96,7 @@ impl<'a> Parser<'a> {
             let kept = piece.iter().rposition(|c| !b"\r\n".contains(c)).map_or(0, |last| last + 1);
             unfinished = !piece.is_empty() && kept == piece.len();
             text.extend_from_slice(&piece[..kept]);
-            // A backslash at the end joins the next line, unless it is itself escaped.
+            // A backslash at the end joins the next line, unless the backslash is itself escaped.
             if !unfinished && text.ends_with(b"\\") && !text.ends_with(b"\\\\") {
                 text.pop();
                 unfinished = true;
@@ -104,7 +108,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Notes the file that was just opened.
+    /// Records the file that was just opened, and checks the limits.
     fn count(&mut self) -> Result<(), Error> {
         let fail = |line, kind| Err(Error { file: self.source.file.to_path_buf(), line, kind });
         if let Some(line) = self.source.nul_line() {
@@ -167,7 +171,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The name in a section header whose `[` ends before `start`. It may have blanks inside.
+    /// Returns the name in a section header whose `[` ends before `start`. The name may contain
+    /// blanks.
     fn header<'t>(&self, text: &'t [u8], start: usize) -> Result<&'t [u8], ErrorKind> {
         let start = skip_blanks(text, start);
         let mut at = start;
@@ -204,7 +209,7 @@ impl<'a> Parser<'a> {
             "dollarid" => self.dollars = on_or_off(&keyword, value)?,
             "abspath" => self.absolute = on_or_off(&keyword, value)?,
             "includedir" => self.include_dir = Some(value),
-            // OpenSSL ignores the others.
+            // OpenSSL ignores other keywords.
             _ => {}
         }
         Ok(())
@@ -262,7 +267,8 @@ impl<'a> Parser<'a> {
         self.count().map_err(Failure::There)
     }
 
-    /// Opens the next file of the directory that is being included; those that do not open are passed over.
+    /// Opens the next file of the directory that is being included. Skips files that cannot be
+    /// opened.
     fn next_in_directory(&mut self) -> Result<Option<Source>, Error> {
         while let Some(files) = &mut self.directory {
             let Some(file) = files.pop_front() else {
@@ -280,7 +286,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A failure in the statement at hand, or in a file that it includes.
+/// A failure in the current statement, or in a file that it includes.
 enum Failure {
     Here(ErrorKind),
     There(Error),
@@ -302,7 +308,8 @@ fn lossy(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// The argument of a directive, if the statement is that one. OpenSSL looks at the name's beginning only.
+/// Returns the argument of a directive, if the statement is that directive. OpenSSL compares only
+/// the beginning of the name.
 fn directive<'t>(directive: &[u8], name: &[u8], blank: bool, rest: &'t [u8]) -> Option<&'t [u8]> {
     let longer = name.len() > directive.len();
     if !name.starts_with(directive) || !(longer || blank || byte(rest, 0) == b'=') {
@@ -311,7 +318,7 @@ fn directive<'t>(directive: &[u8], name: &[u8], blank: bool, rest: &'t [u8]) -> 
     Some(if byte(rest, 0) == b'=' { assigned(rest) } else { trim_end(rest) })
 }
 
-/// What follows the `=` that `rest` begins with.
+/// Returns the text after the `=` at the beginning of `rest`.
 fn assigned(rest: &[u8]) -> &[u8] {
     trim_end(&rest[skip_blanks(rest, 1)..])
 }

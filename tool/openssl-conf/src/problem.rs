@@ -1,20 +1,20 @@
-//! What stops OpenSSL while it applies a configuration.
+//! The problems at which OpenSSL stops applying a configuration.
 
 use std::fmt;
 
 use crate::config::Origin;
 
-/// Something at which OpenSSL stops. What comes after it in the configuration has no effect, and unless
-/// `config_diagnostics` is set most applications go on without a word.
+/// A problem at which OpenSSL stops. The rest of the configuration has no effect. Unless
+/// `config_diagnostics` is set, most applications continue without a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The setting at fault.
+    /// The file and line of the wrong setting.
     pub origin: Origin,
-    /// What is wrong.
+    /// The kind of problem.
     pub kind: ProblemKind,
 }
 
-/// What is wrong with a setting.
+/// The kind of problem with a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProblemKind {
@@ -25,37 +25,39 @@ pub enum ProblemKind {
         /// The section it names.
         section: String,
     },
-    /// The setting `key` names a section without settings, where OpenSSL wants some.
+    /// The setting `key` names a section without settings, but OpenSSL requires some.
     EmptySection {
         /// The key of the setting.
         key: String,
         /// The section it names.
         section: String,
     },
-    /// A key in the init section that is no module of this release.
+    /// A key in the init section is not a module of this release.
     UnknownModule(String),
-    /// A value of the key that is no boolean in the spellings OpenSSL knows.
+    /// The value of the key is not a boolean in a spelling that OpenSSL knows.
     NotABoolean {
         /// The key.
         key: String,
         /// The value.
         value: String,
     },
-    /// A key that `alg_section` does not know.
+    /// `alg_section` does not support the key.
     UnknownAlgorithmOption(String),
-    /// The parameters of a provider lead back to a section that leads to them.
+    /// The parameters of a provider refer to a section that contains them.
     Recursion {
         /// The provider.
         provider: String,
-        /// The section that comes again.
+        /// The section that occurs again.
         section: String,
     },
-    /// The name of a provider's parameter, with the sections that lead to it, is beyond 511 bytes.
+    /// The name of a provider's parameter, including the names of its sections, is longer than 511
+    /// bytes.
     LongParameter {
         /// The provider.
         provider: String,
     },
-    /// Sections lead to other sections so often that OpenSSL might never end; no more of them were looked at.
+    /// Sections refer to other sections so often that OpenSSL might never finish; the analysis
+    /// stops at a limit.
     TooManySettings,
 }
 

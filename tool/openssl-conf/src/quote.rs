@@ -1,10 +1,11 @@
-//! Writing names and values so that OpenSSL reads them back unchanged.
+//! Writes names and values so that OpenSSL reads them back unchanged.
 
 use crate::lexis::{is_blank, is_name};
 
-/// A value (or the path of an `.include`), in quotation marks where it needs them.
+/// Returns a value (or the path of an `.include`), in quotation marks if necessary.
 ///
-/// Inside of quotation marks no escape but `\"` and `\\` has a meaning, so control characters stand between them.
+/// Inside quotation marks only the escapes `\"` and `\\` have a meaning. Control characters are
+/// therefore written between two quotations.
 pub(crate) fn value(text: &str) -> String {
     let plain = |c: u8| is_name(c) || c == b':' || c == b'=' || c == b' ';
     if !text.is_empty() && text.trim() == text && text.bytes().all(plain) {
@@ -25,7 +26,7 @@ pub(crate) fn value(text: &str) -> String {
     out
 }
 
-/// The name in a section header; none if only bytes that are not UTF-8 could express it.
+/// Returns the name for a section header; `None` if only bytes that are not UTF-8 could express it.
 pub(crate) fn section(name: &str) -> Option<String> {
     let mut out = String::new();
     for (at, c) in name.char_indices() {
@@ -47,7 +48,7 @@ fn is_blank_char(c: char) -> bool {
     c.is_ascii() && is_blank(c as u8)
 }
 
-/// Whether OpenSSL reads `name = ...` as a setting of that name.
+/// True if OpenSSL reads `name = ...` as a setting of that name.
 pub(crate) fn is_key(name: &str) -> bool {
     !name.is_empty()
         && name.bytes().all(is_name)

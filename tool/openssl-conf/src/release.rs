@@ -1,8 +1,8 @@
-//! What differs between releases of OpenSSL.
+//! The differences between releases of OpenSSL.
 
 use crate::groups::GroupSyntax;
 
-/// A release of OpenSSL, as far as it decides how a configuration is read.
+/// A release of OpenSSL; it decides how a configuration is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
     /// The first number of the version.
@@ -12,12 +12,12 @@ pub struct Release {
 }
 
 impl Release {
-    /// The release `major.minor`.
+    /// Returns the release `major.minor`.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self { major, minor }
     }
 
-    /// The first version number in a text such as `OpenSSL 3.0.19 27 Jan 2026` or `3.5.5`.
+    /// Finds the first version number in a text such as `OpenSSL 3.0.19 27 Jan 2026` or `3.5.5`.
     pub fn parse(version: &str) -> Option<Self> {
         version.split_whitespace().find_map(|word| {
             let mut numbers = word.split('.');
@@ -27,19 +27,20 @@ impl Release {
         })
     }
 
-    /// Whether the mere presence of `activate` activates a provider, `activate = 0` included: so before 3.3.
+    /// True if the mere presence of `activate` activates a provider, even `activate = 0`. This is
+    /// the case before 3.3.
     ///
-    /// From 3.3 on the value counts, and one that is no boolean stops OpenSSL.
+    /// From 3.3 on the value decides, and OpenSSL stops at a value that is not a boolean.
     pub fn activates_by_presence(self) -> bool {
         self < Self::new(3, 3)
     }
 
-    /// Whether the module `engines` exists: until 3.6, and unless OpenSSL was built without it.
+    /// True if the module `engines` exists: up to 3.6, unless OpenSSL was built without it.
     pub fn has_engines(self) -> bool {
         self.major < 4
     }
 
-    /// The syntax of `Groups`.
+    /// Returns the syntax of `Groups`.
     pub fn group_syntax(self) -> GroupSyntax {
         if self >= Self::new(3, 5) {
             GroupSyntax::Tuples

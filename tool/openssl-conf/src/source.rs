@@ -1,36 +1,36 @@
-//! The files a configuration is read from.
+//! The files of a configuration.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The longest file that is read, in bytes.
+/// The maximum length of a file, in bytes.
 pub const FILE_LIMIT: usize = 1 << 20;
-/// The most bytes read from all files, and the most bytes that all values may expand to.
+/// The maximum number of bytes read from all files, and of bytes in all expanded values.
 pub(crate) const TEXT_LIMIT: usize = 16 * FILE_LIMIT;
-/// The most files read, each counted as often as it is included. OpenSSL's own bound on the depth of includes is the
-/// number of file descriptors, 1024 as a rule.
+/// The maximum number of files read, each counted as often as it is included. OpenSSL itself limits
+/// only the depth of includes, by the number of file descriptors, usually 1024.
 pub(crate) const FILES_LIMIT: usize = 1000;
 
-/// OpenSSL reads lines in pieces of at most this many bytes.
+/// The maximum length of the pieces in which OpenSSL reads lines, in bytes.
 const PIECE: usize = 510;
 
-/// Why a file was not read.
+/// The reason why a file was not read.
 pub(crate) enum Unread {
     Io(io::Error),
     NotAFile,
     TooLarge,
 }
 
-/// An open file and how far it was read.
+/// An open file and the read position.
 pub(crate) struct Source {
     pub(crate) file: Arc<Path>,
-    /// The file's identity, to notice when it includes itself.
+    /// The file's canonical path, to detect a file that includes itself.
     pub(crate) identity: Option<PathBuf>,
     pub(crate) bytes: Vec<u8>,
     at: usize,
-    /// The lines read so far.
+    /// The number of lines read so far.
     pub(crate) line: usize,
 }
 
@@ -43,20 +43,21 @@ impl Source {
         Ok(Self::new(file, read(file)?))
     }
 
-    /// Drops a UTF-8 byte order mark; OpenSSL does so in the main file only.
+    /// Skips a UTF-8 byte order mark. OpenSSL does so in the main file only.
     pub(crate) fn skip_mark(&mut self) {
         if self.bytes.starts_with(b"\xEF\xBB\xBF") {
             self.at = 3;
         }
     }
 
-    /// The line of the first NUL byte.
+    /// Returns the line of the first NUL byte.
     pub(crate) fn nul_line(&self) -> Option<usize> {
         let at = self.bytes.iter().position(|&c| c == 0)?;
         Some(1 + self.bytes[..at].iter().filter(|&&c| c == b'\n').count())
     }
 
-    /// The next piece: up to the end of the line, the end of the file or the size of OpenSSL's buffer.
+    /// Returns the next piece: up to the end of the line, the end of the file or the size of
+    /// OpenSSL's buffer.
     pub(crate) fn piece(&mut self) -> &[u8] {
         let rest = &self.bytes[self.at..];
         let window = &rest[..rest.len().min(PIECE)];
@@ -73,11 +74,11 @@ impl Source {
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, Unread> {
-    // The customary way to have no configuration.
+    // `/dev/null` is the usual way to have no configuration.
     if file == Path::new("/dev/null") {
         return Ok(Vec::new());
     }
-    // A pipe would block, and what is read from it would be missing elsewhere.
+    // Reading a pipe would block, and would take the bytes from its other readers.
     if !fs::metadata(file).map_err(Unread::Io)?.is_file() {
         return Err(Unread::NotAFile);
     }
@@ -97,7 +98,8 @@ fn read(file: &Path) -> Result<Vec<u8>, Unread> {
     })
 }
 
-/// The files that an `.include` of a directory means, in the order of the directory, which is OpenSSL's.
+/// Returns the files that an `.include` of a directory reads, in the order of the directory, as
+/// OpenSSL does.
 pub(crate) fn directory_files(directory: &str) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory)? {

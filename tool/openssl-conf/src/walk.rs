@@ -1,4 +1,4 @@
-//! The way OpenSSL takes through a configuration: `crypto/conf/conf_mod.c`, `crypto/provider_conf.c`,
+//! Follows the settings as OpenSSL does in `crypto/conf/conf_mod.c`, `crypto/provider_conf.c`,
 //! `crypto/conf/conf_ssl.c` and `crypto/evp/evp_cnf.c`.
 
 use crate::config::{Config, Entry};
@@ -8,12 +8,12 @@ use crate::interpret::{
 use crate::problem::{Problem, ProblemKind};
 use crate::release::Release;
 
-/// The most settings that are looked at, each counted as often as others lead to it.
+/// The maximum number of settings examined, each counted as often as other settings lead to it.
 pub(crate) const VISITS_LIMIT: usize = 20_000;
-/// OpenSSL's buffer for the name of a parameter.
+/// The size of OpenSSL's buffer for the name of a parameter.
 const PARAMETER_NAME: usize = 512;
 
-/// Follows the configuration from the setting `init`, and notes in `out` what it comes to.
+/// Follows the configuration from the setting `init`, and records the result in `out`.
 pub(crate) fn run(config: &Config, out: &mut Interpretation, init: &Entry) {
     Walk { config, out, visited: 0 }.init(init);
 }
@@ -21,16 +21,18 @@ pub(crate) fn run(config: &Config, out: &mut Interpretation, init: &Entry) {
 struct Walk<'a, 'o> {
     config: &'a Config,
     out: &'o mut Interpretation,
-    /// How many settings were looked at.
+    /// The number of settings examined so far.
     visited: usize,
 }
 
-/// What stands behind the first dot, or all: several keys can so have the same meaning.
+/// Returns the part after the first dot, or the whole name without a dot. Several keys can
+/// therefore have the same meaning.
 fn behind_dot(name: &str) -> &str {
     name.split_once('.').map_or(name, |(_, rest)| rest)
 }
 
-/// OpenSSL looks for the first module whose name *begins* with the key up to its last dot.
+/// Returns the module of a key. OpenSSL looks for the first module whose name *begins* with the key
+/// up to its last dot.
 fn module_kind(key: &str, release: Release) -> ModuleKind {
     let table = [
         ("oid_section", ModuleKind::ObjectIdentifiers),
@@ -58,7 +60,8 @@ impl<'a> Walk<'a, '_> {
         self.out.problems.push(Problem { origin: entry.origin.clone(), kind });
     }
 
-    /// The settings of the section that `entry` names; a problem if there is none.
+    /// Returns the settings of the section that `entry` names; records a problem if there is no
+    /// such section.
     fn section(&mut self, entry: &Entry) -> Option<Vec<&'a Entry>> {
         let (key, section) = (entry.key.clone(), entry.value.clone());
         let kind = match self.config.section(&entry.value) {
@@ -83,7 +86,7 @@ impl<'a> Walk<'a, '_> {
                 ModuleKind::Ssl => self.profiles(entry),
                 ModuleKind::Algorithms => self.algorithms(entry),
                 ModuleKind::Other => {
-                    // With a path it may well be there.
+                    // A module with a path may exist.
                     if self.config.get(&entry.value, "path").is_none() {
                         self.problem(entry, ProblemKind::UnknownModule(entry.key.clone()));
                     }
@@ -102,7 +105,7 @@ impl<'a> Walk<'a, '_> {
             self.out.algorithms.push(entry.clone());
             match entry.key.as_str() {
                 "default_properties" => {}
-                // X509V3_get_value_bool, which knows other words than the providers' settings.
+                // X509V3_get_value_bool, which accepts other words than the providers' settings do.
                 "fips_mode" => match entry.value.as_str() {
                     "TRUE" | "true" | "Y" | "y" | "YES" | "yes" => {}
                     "FALSE" | "false" | "N" | "n" | "NO" | "no" => {}
@@ -131,7 +134,7 @@ impl<'a> Walk<'a, '_> {
             let (name, entry) = (entry.key.clone(), entry.clone());
             self.out.profiles.push(Profile { name, entry, commands, reached });
         }
-        // One bad profile and OpenSSL drops them all.
+        // If one profile is wrong, OpenSSL drops all of them.
         if self.stopped() {
             for profile in &mut self.out.profiles {
                 profile.reached &= !reached;
@@ -139,7 +142,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// As `section`, and a problem if it is empty.
+    /// Returns the same as `section`, but treats an empty section as a problem too.
     fn filled(&mut self, entry: &Entry) -> Option<Vec<&'a Entry>> {
         let entries = self.section(entry)?;
         if entries.is_empty() {
@@ -196,7 +199,8 @@ impl<'a> Walk<'a, '_> {
             None => false,
             Some(activation) => by_presence || activation == Activation::Yes,
         };
-        // Of several entries with one name, the first to be activated is, and the others are passed over.
+        // Of several entries with the same name, OpenSSL activates the first that is switched on,
+        // and skips the others.
         let first =
             !self.out.providers.iter().any(|other| other.active && other.name == provider.name);
         provider.tried = on && first && !self.stopped();
@@ -207,7 +211,7 @@ impl<'a> Walk<'a, '_> {
         self.out.providers.push(provider);
     }
 
-    /// Adds the parameters in the section that `entry` names; `prefix` is what their names begin with.
+    /// Adds the parameters in the section that `entry` names; their names begin with `prefix`.
     fn parameters(
         &mut self,
         provider: &mut Provider,
@@ -216,7 +220,7 @@ impl<'a> Walk<'a, '_> {
         visited: &mut Vec<&'a Entry>,
     ) -> Result<(), ProblemKind> {
         let Some(section) = self.config.section(&entry.value) else { return Ok(()) };
-        // OpenSSL compares the settings that lead somewhere, not the sections they lead to.
+        // OpenSSL compares the settings that lead to sections, not the sections.
         if visited.iter().any(|seen| std::ptr::eq(*seen, entry)) {
             let (provider, section) = (provider.name.clone(), entry.value.clone());
             return Err(ProblemKind::Recursion { provider, section });

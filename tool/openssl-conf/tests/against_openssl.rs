@@ -1,7 +1,7 @@
-//! The same configurations read by us and by the OpenSSL that is installed.
+//! Compares this crate's reading of configurations with the reading of the installed OpenSSL.
 //!
-//! `oracle.c` is compiled for it, which takes gcc and OpenSSL's headers. The variable `CONF_ORACLE`
-//! names an oracle that was compiled elsewhere, to compare with another OpenSSL.
+//! The tests compile `oracle.c` for it, with gcc and OpenSSL's headers. The variable `CONF_ORACLE`
+//! names an oracle that was compiled elsewhere, for a comparison with another OpenSSL.
 
 mod common;
 
@@ -22,7 +22,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    /// None, and a line that says why, where it cannot be had.
+    /// Compiles the oracle. Returns `None`, after a message with the reason, if this is impossible.
     fn new() -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         if let Some(path) = std::env::var_os("CONF_ORACLE") {
@@ -69,7 +69,8 @@ fn from_hex(text: &str) -> String {
     String::from_utf8_lossy(&bytes.map(byte).collect::<Vec<u8>>()).into_owned()
 }
 
-/// What OpenSSL reads from each of the files; none where it refuses.
+/// Returns the sections that OpenSSL reads from each of the files; `None` for a file that it
+/// refuses.
 fn theirs(oracle: &Oracle, files: &[PathBuf]) -> Vec<Option<Sections>> {
     let mut arguments = vec!["conf"];
     arguments.extend(files.iter().map(|file| file.to_str().unwrap()));
@@ -104,7 +105,7 @@ fn ours(file: &Path) -> Result<Sections, String> {
     Ok(config.sections().map(|section| (section.name().to_owned(), settings(section))).collect())
 }
 
-/// Compares, and tells how many of the files OpenSSL accepts.
+/// Compares our reading with OpenSSL's, and returns the number of files that OpenSSL accepts.
 fn compare(oracle: &Oracle, files: &[PathBuf]) -> usize {
     let mut accepted = 0;
     for (file, theirs) in files.iter().zip(theirs(oracle, files)) {
@@ -120,7 +121,7 @@ fn compare(oracle: &Oracle, files: &[PathBuf]) -> usize {
     accepted
 }
 
-/// Files that are included by others: `i.cnf`, a directory `d`, and `d2` that includes it.
+/// Writes files that others include: `i.cnf`, a directory `d`, and `d2`, which includes `d`.
 fn included(directory: &Path) {
     let at = directory.display();
     write(directory, "i.cnf", "a = from i\n[i]\nb = $a");
@@ -462,7 +463,8 @@ fn composed_configurations() {
          MinProtocol = TLSv1.3\n",
     ];
     for (number, text) in bases.iter().enumerate() {
-        // `base` stands in for our provider: it is built in, and a path for it does no harm.
+        // `base` takes the place of our provider: it is built in, so that the path of its module
+        // has no effect.
         let addition = Addition {
             release,
             provider: "base",
@@ -540,10 +542,10 @@ fn lists_of_groups() {
     assert_eq!(theirs.len(), lists.len());
     for (list, theirs) in lists.iter().zip(theirs) {
         if syntax == GroupSyntax::Optional && (list == "?" || list.starts_with("??")) {
-            continue; // OpenSSL overlooks these, we do not
+            continue; // OpenSSL ignores these; we refuse them
         }
         let ours = split_groups(list, syntax);
-        // Whether a group exists we do not know, nor whether any of the list does.
+        // Our code does not know whether a group exists, nor whether any group of the list does.
         let exists = |name: &str| !["nope", "DEFAULT"].contains(&name) && !name.starts_with('A');
         let tuples = syntax == GroupSyntax::Tuples;
         let accepted = ours.as_ref().is_ok_and(|groups| {
@@ -554,7 +556,8 @@ fn lists_of_groups() {
     }
 }
 
-/// The program `openssl` with a composed configuration: `legacy` stands in for our provider.
+/// Tests the program `openssl` with a composed configuration; `legacy` takes the place of our
+/// provider.
 #[test]
 fn the_program_openssl() {
     let openssl = |config: &Path, arguments: &[&str]| {

@@ -1,4 +1,4 @@
-//! Composed configurations, read back.
+//! Tests of composed configurations, by reading them back.
 
 mod common;
 
@@ -46,7 +46,7 @@ fn try_compose(base: &str, addition: &Addition<'_>) -> Result<Composed, ComposeE
     Ok(Composed { base, text, config, found })
 }
 
-/// Composes, and checks what holds for every base.
+/// Composes a configuration, and checks the properties that hold for every base.
 fn composed(base: &str, addition: &Addition<'_>) -> Composed {
     let composed = try_compose(base, addition).unwrap_or_else(|error| panic!("{error}\n{base}"));
     let Composed { base, text, config, found } = &composed;
@@ -185,7 +185,7 @@ fn sections_that_serve_something_else_are_copied() {
         assert_eq!(provider.own_parameters().next().unwrap().name, "x");
         assert_eq!(provider.module.is_some(), name == "fastkex");
     }
-    // The one that is copied first leaves the other alone in it.
+    // `default` is copied first; then `fastkex` is the only user of the old section.
     assert_eq!(composed.found.provider("fastkex").unwrap().section(), "c");
     let server = &composed.found.profiles[0];
     assert_eq!(server.name, "server");
@@ -281,7 +281,7 @@ fn a_base_in_which_openssl_stops() {
     assert_eq!(problem.origin.line, 3);
     let base = "openssl_conf = i\n[i]\nproviders = p\n[p]\nlegacy = l\n";
     assert!(matches!(refused(base, &addition(V3_0)), ComposeError::Stops(_)));
-    // With nothing asked of TLS, what comes after the providers does not matter.
+    // If the addition sets no groups, problems after the providers do not matter.
     let base =
         "openssl_conf = i\n[i]\nproviders = p\nssl_conf = s\n[p]\ndefault = d\n[d]\nactivate = 1\n";
     composed(base, &Addition { groups: None, ..addition(V3_0) });
@@ -297,7 +297,7 @@ fn properties_are_added_to_those_that_are_there() {
     };
     assert_eq!(with("").as_deref(), Some("?provider=ours"));
     assert_eq!(with("default_properties = ?x=y").as_deref(), Some("?x=y,?provider=ours"));
-    // Who chooses a provider has chosen, and FIPS mode would be left again.
+    // The base has already chosen a provider, or the clause would undo FIPS mode.
     assert_eq!(with("default_properties = provider=base").as_deref(), Some("provider=base"));
     assert_eq!(with("fips_mode = yes"), None);
     let composed = composed(DEBIAN, &asking);

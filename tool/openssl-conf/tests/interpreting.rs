@@ -1,4 +1,4 @@
-//! What OpenSSL makes of a configuration.
+//! Tests of OpenSSL's interpretation of a configuration.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn interpret(text: &str, release: Release) -> Interpretation {
     Interpretation::new(&config(text), release)
 }
 
-/// A configuration with these providers.
+/// Interprets a configuration with these providers.
 fn providers(text: &str, release: Release) -> Interpretation {
     let head = "openssl_conf = init\n[init]\nproviders = list\n[list]\n";
     interpret(&format!("{head}{text}"), release)
@@ -78,7 +78,7 @@ fn activation_before_and_since_3_3() {
         let active: &[&str] = match since_3_3 {
             Activation::Yes => &["base", "null"],
             Activation::No => &["null"],
-            // OpenSSL stops before the second.
+            // OpenSSL stops before the second provider.
             Activation::NotABoolean => &["default"],
         };
         assert_eq!(new.active_providers(), active, "{value}");
@@ -127,7 +127,7 @@ fn of_one_name_the_first_to_be_activated_counts() {
 fn parameters_that_never_end() {
     let recursive = providers("base = b\n[b]\nactivate = 1\nx = c\n[c]\ny = b\n", V3_0);
     assert!(matches!(recursive.problems[0].kind, ProblemKind::Recursion { .. }));
-    // OpenSSL had already decided against the implicit default.
+    // OpenSSL had already decided against the implicit `default`.
     assert!(recursive.active_providers().is_empty());
 
     let mut wide = String::from("base = s0\n");
@@ -182,7 +182,7 @@ fn modules_are_found_by_the_beginning_of_their_names() {
     assert_eq!(found.active_providers(), ["base", "null"]);
     assert_eq!(found.algorithms[0].value, "fips=yes");
     assert!(found.system_default().is_none() && found.profiles[0].commands[0].name == "y");
-    // From 4.0 on there are no engines, and OpenSSL stops there.
+    // From 4.0 on there are no engines, and OpenSSL stops at the key.
     let new = interpret(text, V4_0);
     assert_eq!(new.problems[0].kind, ProblemKind::UnknownModule("engines".into()));
     assert_eq!(new.active_providers(), ["default"]);

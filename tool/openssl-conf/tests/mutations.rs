@@ -1,4 +1,4 @@
-//! No input makes the crate panic or hang.
+//! Tests that no input makes the crate panic or hang.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! The rules of the format, one by one.
+//! Tests of the rules of the format, one by one.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use common::{config, env, parse, settings, write};
 use openssl_conf::{Config, ErrorKind, FILE_LIMIT};
 
-/// The value of `k` in the default section.
+/// Returns the value of `k` in the default section.
 fn k(text: &str) -> String {
     config(text).get("default", "k").unwrap_or_else(|| panic!("no k in {text:?}")).value.clone()
 }
@@ -24,7 +24,7 @@ fn sections_merge_and_the_last_assignment_wins() {
         "a = 1\n[ one ]\na = 2\nb = 3\n[two]\nc = 4\n [\tone ] # again\na = 5\nd = 6\ntwo::c = 7\nthree::e = 8\n",
     );
     assert_eq!(settings(&config, "default"), ["a=1"]);
-    // What is set again goes to the end.
+    // A key that is set again goes to the end.
     assert_eq!(settings(&config, "one"), ["b=3", "a=5", "d=6"]);
     assert_eq!(settings(&config, "two"), ["c=7"]);
     assert_eq!(settings(&config, "three"), ["e=8"]);
@@ -106,7 +106,7 @@ fn variables() {
         let config = config(&format!("{head}k = {value}\n"));
         assert_eq!(config.get("s", "k").unwrap().value, expanded, "{value}");
     }
-    // In `other::k = $v` the variable is that section's.
+    // In `other::k = $v`, the variable is looked up in the section `other`.
     let config = config("[s]\na = 1\n[t]\na = 2\ns::k = $a\n");
     assert_eq!(config.get("s", "k").unwrap().value, "1");
 
@@ -253,7 +253,7 @@ fn endless_includes_end() {
     let error = Config::load(&root.join("0.cnf"), &env).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooManyFiles);
 
-    // Each value doubles what is expanded, up to OpenSSL's limit, thousands of times over.
+    // Each line expands to almost OpenSSL's limit, a thousand times.
     let mut text = format!("a = {}\n", "x".repeat(60_000));
     for line in 0..1000 {
         text += &format!("b{line} = $a\n");

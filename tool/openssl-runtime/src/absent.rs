@@ -1,25 +1,26 @@
-//! What stands for a function that a library does not have: one that fails, and leaves its name for the error.
+//! Replacements for functions that a library does not have: they fail and record their name for the
+//! error.
 
 use std::cell::Cell;
 use std::ptr;
 
 thread_local! {
-    /// The function that was missed last.
+    /// The name of the missing function that was called last.
     static MISSED: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// Notes that this thread has called a function that is not there.
+/// Records that this thread has called a function that the library does not have.
 pub(crate) fn note(function: &'static str) {
-    // A thread past its destructors frees what it left, and nobody asks why that fails.
+    // After a thread's destructors have run, it only frees objects, and no error needs the name.
     let _ = MISSED.try_with(|missed| missed.set(Some(function)));
 }
 
-/// The function that this thread has missed since this was asked last.
+/// Returns the missing function that this thread has called since the last call of `take`.
 pub(crate) fn take() -> Option<&'static str> {
     MISSED.try_with(Cell::take).ok().flatten()
 }
 
-/// What OpenSSL's functions return when they fail, or when they have nothing.
+/// The values that OpenSSL's functions return when they fail or have no result.
 pub(crate) trait Nothing {
     const NOTHING: Self;
 }
@@ -36,7 +37,7 @@ impl<T> Nothing for *mut T {
     const NOTHING: Self = ptr::null_mut();
 }
 
-/// `unsigned long` is one of these on every platform.
+/// `unsigned long` is one of these types on every platform.
 macro_rules! nothing {
     ($($number:ty)*) => { $( impl Nothing for $number { const NOTHING: Self = 0; } )* };
 }

@@ -5,19 +5,19 @@ use std::fmt;
 /// An alert as it was sent or received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Alert {
-    /// 1 is a warning, 2 is fatal.
+    /// The level: 1 is a warning, 2 is fatal.
     pub level: u8,
-    /// What it says; see [`Alert::name`].
+    /// The description; see [`Alert::name`].
     pub number: u8,
 }
 
 impl Alert {
-    /// Whether it ends the connection as a failure.
+    /// True if the alert ends the connection as a failure.
     pub fn is_fatal(self) -> bool {
         self.level == 2
     }
 
-    /// The alert's name in RFC 8446, section 6.
+    /// Returns the alert's name in RFC 8446, section 6.
     pub fn name(self) -> Option<&'static str> {
         NAMES.iter().find(|(number, _)| *number == self.number).map(|(_, name)| *name)
     }
@@ -34,7 +34,8 @@ impl fmt::Display for Alert {
     }
 }
 
-/// RFC 8446, appendix B.2, without the reserved ones but `no_renegotiation` of TLS 1.2.
+/// The names in RFC 8446, appendix B.2, without the reserved ones except `no_renegotiation` of TLS
+/// 1.2.
 pub(crate) const NAMES: &[(u8, &str)] = &[
     (0, "close_notify"),
     (10, "unexpected_message"),

@@ -1,4 +1,4 @@
-//! Which algorithms the active providers implement.
+//! The algorithms that the active providers implement.
 
 use std::ffi::{c_char, c_void};
 
@@ -8,10 +8,10 @@ use crate::provider;
 use crate::symbols::Symbols;
 use crate::types::*;
 
-/// A kind of algorithm a provider can implement.
+/// A kind of algorithm that a provider can implement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// Making, holding and exchanging keys.
+    /// Generating, holding and exchanging keys.
     KeyManagement,
     /// Encapsulating and decapsulating.
     Kem,
@@ -24,14 +24,14 @@ pub enum Operation {
 /// One implementation of an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Algorithm {
-    /// The names it answers to, object identifiers among them.
+    /// The algorithm's names, including object identifiers.
     pub names: Vec<String>,
-    /// The name its provider is loaded under.
+    /// The name under which its provider is loaded.
     pub provider: String,
 }
 
 impl LibraryContext {
-    /// All implementations of an operation by active providers.
+    /// Returns all implementations of an operation by active providers.
     pub fn algorithms(&self, operation: Operation) -> Vec<Algorithm> {
         let symbols = self.enter();
         let mut state = Collected { symbols, algorithms: Vec::new() };
@@ -74,7 +74,7 @@ struct Collected<'a> {
     algorithms: Vec<Algorithm>,
 }
 
-/// What the four method types have in common.
+/// The functions that the four method types have in common.
 trait Method {
     /// # Safety
     ///

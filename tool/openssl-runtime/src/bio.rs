@@ -10,7 +10,7 @@ use crate::owned::Owned;
 use crate::symbols::Symbols;
 use crate::types::BIO;
 
-/// A byte queue. It grows as needed; when it is empty, reading means "try again later".
+/// A byte queue. It grows as needed. Reading from an empty queue means "try again later".
 pub(crate) struct MemoryBio(Owned<BIO>);
 
 impl MemoryBio {
@@ -33,7 +33,7 @@ impl MemoryBio {
         self.0.as_ptr()
     }
 
-    /// A second reference, for OpenSSL to own.
+    /// Returns a second reference, which OpenSSL will own.
     pub(crate) fn share(&self, symbols: &Symbols) -> *mut BIO {
         // SAFETY: the BIO is alive.
         unsafe { (symbols.BIO_up_ref)(self.as_ptr()) };
@@ -55,7 +55,7 @@ impl MemoryBio {
         Err(Failure::drain(symbols, "write to a memory BIO").into())
     }
 
-    /// Appends everything that is in the queue to `bytes`.
+    /// Appends all bytes in the queue to `bytes`.
     pub(crate) fn read_all(&self, symbols: &Symbols, bytes: &mut Vec<u8>) {
         // SAFETY: the BIO is alive.
         let pending = unsafe { (symbols.BIO_ctrl_pending)(self.as_ptr()) };
@@ -70,7 +70,7 @@ impl MemoryBio {
         bytes.truncate(start + read);
     }
 
-    /// From now on, reading from the empty queue means "end of file".
+    /// Makes a read from the empty queue mean "end of file" from now on.
     pub(crate) fn end(&self, symbols: &Symbols) {
         const END_OF_FILE: c_long = 0;
         // SAFETY: the BIO is alive; this control takes no pointer.

@@ -1,4 +1,4 @@
-//! Certificates with their keys: made on the spot for tests and demonstrations, or read from PEM.
+//! Certificates with their keys: newly generated for tests and demonstrations, or read from PEM.
 
 use std::ffi::{CStr, CString, c_int};
 use std::fs;
@@ -17,7 +17,7 @@ use crate::owned::Owned;
 use crate::parameter::Value;
 use crate::types::{EVP_MD, X509};
 
-/// The kind of key a certificate is made for.
+/// The kind of a certificate's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyType {
     /// ECDSA on P-256.
@@ -28,7 +28,7 @@ pub enum KeyType {
     Ed25519,
 }
 
-/// Reads [`KeyType::name`].
+/// Parses [`KeyType::name`].
 impl FromStr for KeyType {
     type Err = String;
 
@@ -39,10 +39,10 @@ impl FromStr for KeyType {
 }
 
 impl KeyType {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::EcP256, Self::Rsa2048, Self::Ed25519];
 
-    /// What options and files call it.
+    /// Returns the name in options and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::EcP256 => "ecdsa-p-256",
@@ -51,7 +51,7 @@ impl KeyType {
         }
     }
 
-    /// What people read.
+    /// Returns the name in texts for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::EcP256 => "ECDSA P-256",
@@ -75,7 +75,7 @@ impl KeyType {
         }
     }
 
-    /// The digest signed with; Ed25519 brings its own.
+    /// Returns the digest to sign with; `None` for Ed25519, which has its own.
     fn digest(self) -> Option<&'static CStr> {
         match self {
             Self::EcP256 | Self::Rsa2048 => Some(c"SHA256"),
@@ -84,14 +84,14 @@ impl KeyType {
     }
 }
 
-/// A certificate, the rest of its chain, and its private key.
+/// A certificate, the other certificates of its chain, and its private key.
 pub struct Certificate {
-    /// The certificate itself first, then its issuers.
+    /// The certificate first, then its issuers.
     chain: Vec<Owned<X509>>,
     key: Key,
 }
 
-// SAFETY: not changed once made; OpenSSL locks what it caches in certificates.
+// SAFETY: not changed after its creation; OpenSSL locks the values that it caches in certificates.
 unsafe impl Send for Certificate {}
 // SAFETY: as above.
 unsafe impl Sync for Certificate {}
@@ -108,13 +108,14 @@ const VALID_BEFORE_NOW_SECONDS: i64 = 3600;
 const VALID_FROM_NOW_SECONDS: i64 = 365 * 24 * 3600;
 
 impl Certificate {
-    /// Makes a key and a certificate for it, signed by itself, valid for a year and for these DNS names and IP
-    /// addresses.
+    /// Generates a key and a self-signed certificate for it, valid for a year and for these DNS
+    /// names and IP addresses.
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] for no names at all or a name that is neither an IP address nor made of letters, digits,
-    /// `-`, `.`, `_` and `*`; [`Error::OpenSsl`] when no provider has the algorithms.
+    /// [`Error::Input`] if there are no names, or if a name is neither an IP address nor made of
+    /// letters, digits, `-`, `.`, `_` and `*`; [`Error::OpenSsl`] when no provider has the
+    /// algorithms.
     pub fn self_signed(
         context: &LibraryContext,
         key_type: KeyType,
@@ -133,7 +134,7 @@ impl Certificate {
         expect(unsafe {
             (symbols.RAND_bytes_ex)(context.as_ptr(), serial.as_mut_ptr(), serial.len(), 0)
         })?;
-        // A serial number is positive and fits in what its reader reserves.
+        // A serial number must be positive, and short enough for the buffers of its readers.
         let serial = u64::from_le_bytes(serial) >> 1 | 1;
         // SAFETY: the certificate is alive and ours; its fields belong to it.
         unsafe {
@@ -153,7 +154,7 @@ impl Certificate {
         // SAFETY: no arguments; freed by its own function.
         let name = unsafe { Owned::new((symbols.X509_NAME_new)(), symbols.X509_NAME_free) };
         let name = name.ok_or_else(|| context.failure(WHAT))?;
-        // X.509 bounds the common name; verification looks at the alternative names only.
+        // X.509 limits the length of the common name. Verification uses only the alternative names.
         let common = &names[0].as_bytes()[..names[0].len().min(COMMON_NAME_BYTES)];
         // SAFETY: name and certificate are alive; the name is copied; -1 and 0 mean "append".
         unsafe {
@@ -176,7 +177,8 @@ impl Certificate {
             (NID_subject_alt_name, alternatives.as_c_str()),
             (NID_basic_constraints, c"critical,CA:TRUE"),
         ] {
-            // SAFETY: null stands for "no configuration, no context", which these extensions do not need.
+            // SAFETY: null stands for "no configuration, no context", which these extensions do not
+            // need.
             let extension = unsafe {
                 let (none, no_context) = (ptr::null_mut(), ptr::null_mut());
                 let pointer =
@@ -199,7 +201,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when one of them cannot be read or they do not belong together.
+    /// [`Error::OpenSsl`] when one of them cannot be read or the key does not match the
+    /// certificate.
     pub fn from_pem(
         context: &LibraryContext,
         certificates: impl AsRef<[u8]>,
@@ -215,11 +218,11 @@ impl Certificate {
         Ok(Self { chain, key })
     }
 
-    /// As [`Certificate::from_pem`], from files.
+    /// Does the same as [`Certificate::from_pem`] with files.
     ///
     /// # Errors
     ///
-    /// As [`Certificate::from_pem`], and [`Error::Io`].
+    /// The errors of [`Certificate::from_pem`], and [`Error::Io`].
     pub fn from_pem_files(
         context: &LibraryContext,
         certificates: impl AsRef<Path>,
@@ -236,7 +239,7 @@ impl Certificate {
         Self::from_pem(context, certificates, &*key, passphrase)
     }
 
-    /// The certificate and its chain as PEM.
+    /// Returns the certificate and its chain as PEM.
     ///
     /// # Errors
     ///
@@ -256,17 +259,17 @@ impl Certificate {
         Ok(String::from_utf8_lossy(&pem).into_owned())
     }
 
-    /// The private key.
+    /// Returns the private key.
     pub fn key(&self) -> &Key {
         &self.key
     }
 
-    /// The context it belongs to.
+    /// Returns the library context of the certificate.
     pub fn context(&self) -> &LibraryContext {
         self.key.context()
     }
 
-    /// The certificate, then its issuers.
+    /// Returns the certificate, then its issuers.
     pub(crate) fn chain(&self) -> impl Iterator<Item = *mut X509> {
         self.chain.iter().map(Owned::as_ptr)
     }
@@ -290,9 +293,10 @@ pub(crate) fn read_certificates(
     let bio = MemoryBio::with(symbols, pem)?;
     let mut chain = Vec::new();
     loop {
-        // Made beforehand so that it belongs to the context; taken over by the reader on failure only.
+        // Created here so that it belongs to the context. The reader frees it only on failure.
         let mut x509 = new_certificate(context)?.into_raw();
-        // SAFETY: the BIO is alive; the reader fills the certificate or frees it and sets the pointer to null.
+        // SAFETY: the BIO is alive; the reader fills the certificate, or frees it and sets the
+        // pointer to null.
         let read = unsafe {
             (symbols.PEM_read_bio_X509)(
                 bio.as_ptr(),
@@ -301,7 +305,7 @@ pub(crate) fn read_certificates(
                 ptr::null_mut(),
             )
         };
-        // SAFETY: whatever the reader left is ours.
+        // SAFETY: the pointer is null or a certificate that is ours.
         let x509 = unsafe { Owned::new(x509, symbols.X509_free) };
         match x509 {
             Some(x509) if !read.is_null() => chain.push(x509),
@@ -328,7 +332,7 @@ fn fetch_digest(context: &LibraryContext, name: &CStr) -> Result<Owned<EVP_MD>, 
     digest.ok_or_else(|| context.failure(format!("fetch the digest {}", name.to_string_lossy())))
 }
 
-/// The names in the syntax of OpenSSL's configuration, where a comma would start another.
+/// Formats the names in the syntax of OpenSSL's configuration, in which a comma separates names.
 fn alternative_names(names: &[&str]) -> Result<CString, Error> {
     let mut parts = Vec::new();
     for name in names {

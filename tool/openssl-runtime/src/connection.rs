@@ -1,4 +1,4 @@
-//! One end of a TLS connection whose bytes the caller carries.
+//! One side of a TLS connection in memory. The caller moves its bytes.
 
 use std::ffi::{c_int, c_long};
 use std::fmt;
@@ -17,13 +17,15 @@ use crate::symbols::Symbols;
 use crate::tls_context::{Role, SslContext, TlsVersion};
 use crate::types::SSL;
 
-/// One end of a TLS connection. The caller moves the bytes: what it gets from [`MemoryConnection::take_outgoing`]
-/// goes to the other end's [`MemoryConnection::feed`], by whatever way and in whatever state.
+/// One side of a TLS connection. The caller passes the bytes of [`MemoryConnection::take_outgoing`]
+/// to the other side's [`MemoryConnection::feed`]. It may use any transport, and may change the
+/// bytes.
 pub struct MemoryConnection {
     ssl: Owned<SSL>,
     incoming: MemoryBio,
     outgoing: MemoryBio,
-    /// Owned; a pointer because libssl holds it too, as the message callback's state.
+    /// Owned by the connection. A pointer, because libssl also holds it as the message callback's
+    /// state.
     observer: NonNull<Observer>,
     context: SslContext,
     finished: bool,
@@ -32,13 +34,15 @@ pub struct MemoryConnection {
     bytes_received: usize,
 }
 
-// SAFETY: a connection may be used from any thread, by one at a time, which `&mut self` sees to.
+// SAFETY: a connection may be used from any thread, by one thread at a time; `&mut self` ensures
+// this.
 unsafe impl Send for MemoryConnection {}
 
 impl Drop for MemoryConnection {
     fn drop(&mut self) {
         let symbols = self.symbols();
-        // SAFETY: the connection is alive; from here on libssl does not use the observer, which is freed once.
+        // SAFETY: the connection is alive; from here on libssl does not use the observer, which is
+        // freed once.
         unsafe {
             (symbols.SSL_set_msg_callback)(self.ssl.as_ptr(), None);
             drop(Box::from_raw(self.observer.as_ptr()));
@@ -46,50 +50,51 @@ impl Drop for MemoryConnection {
     }
 }
 
-/// How far a step of the handshake got.
+/// The progress of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Progress {
     /// This side has finished its handshake.
     Finished,
-    /// It waits for bytes from the other side; there may be some to send first.
+    /// This side waits for bytes from the other side. There may be bytes to send first.
     NeedsInput,
 }
 
-/// What reading application data came to.
+/// The result of reading application data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Received {
-    /// So many bytes were read.
+    /// The number of bytes that were read.
     Data(usize),
-    /// There is nothing yet.
+    /// There is no data yet.
     NeedsInput,
-    /// The other side has said that it will send no more.
+    /// The other side will send no more data.
     Closed,
 }
 
 /// A negotiated group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its code point on the wire.
+    /// The code point on the wire.
     pub id: u16,
-    /// libssl's name for it.
+    /// The name in libssl.
     pub name: Option<String>,
 }
 
 /// The key in a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PeerKey {
-    /// libcrypto's name of its algorithm, such as `RSA`, `EC` or `ED25519`.
+    /// The name of the algorithm in libcrypto, such as `RSA`, `EC` or `ED25519`.
     pub algorithm: String,
-    /// Its size.
+    /// The size of the key in bits.
     pub bits: u32,
 }
 
-/// What one side knows of its connection.
+/// The state of a connection, as one side knows it.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// Which end it is.
+    /// The side of the connection.
     pub role: Role,
-    /// Whether this side's handshake came to its end. The other side may still refuse it afterwards: see `failure`.
+    /// True if this side has finished its handshake. The other side may still refuse it later: see
+    /// `failure`.
     pub finished: bool,
     /// The first failure.
     pub failure: Option<Failure>,
@@ -101,20 +106,20 @@ pub struct Summary {
     pub version: Option<TlsVersion>,
     /// The cipher suite; `None` before it is negotiated.
     pub cipher: Option<String>,
-    /// The group the server chose; `None` before it did.
+    /// The group that the server chose; `None` before it has chosen.
     pub group: Option<Group>,
-    /// Whether the server asked the client for another hello.
+    /// True if the server asked the client for another ClientHello.
     pub hello_retry: bool,
-    /// The handshake messages, the first few dozen of them.
+    /// The first handshake messages, at most a few dozen.
     pub messages: Vec<Message>,
-    /// Bytes taken off this side to be sent.
+    /// The number of bytes taken from this side to be sent.
     pub bytes_sent: usize,
-    /// Bytes fed to this side.
+    /// The number of bytes fed to this side.
     pub bytes_received: usize,
 }
 
 impl Summary {
-    /// Whether the handshake was completed and nothing failed since.
+    /// True if the handshake was completed and nothing has failed since.
     pub fn is_ok(&self) -> bool {
         self.finished && self.failure.is_none()
     }
@@ -138,8 +143,9 @@ impl fmt::Display for Summary {
 }
 
 impl MemoryConnection {
-    /// Makes an end of a connection, the context's. A client that names the server asks for it (SNI) and, if it
-    /// verifies certificates, accepts one for that DNS name or IP address only. A server ignores `server_name`.
+    /// Creates one side of a connection; the context determines which. If a client gives
+    /// `server_name`, it sends the name to the server (SNI). If it also verifies certificates, it
+    /// accepts only a certificate for this DNS name or IP address. A server ignores `server_name`.
     ///
     /// # Errors
     ///
@@ -154,8 +160,8 @@ impl MemoryConnection {
         let ssl = ssl.ok_or_else(|| library.failure(WHAT))?;
         let (incoming, outgoing) = (MemoryBio::new(symbols)?, MemoryBio::new(symbols)?);
         let observer = NonNull::from(Box::leak(Box::<Observer>::default()));
-        // SAFETY: the connection is alive and takes a reference to each BIO; the observer outlives its use, as `drop`
-        // ends that before it frees it.
+        // SAFETY: the connection is alive and takes a reference to each BIO; the observer outlives
+        // its use, because `drop` ends the use before it frees the observer.
         unsafe {
             (symbols.SSL_set0_rbio)(ssl.as_ptr(), incoming.share(symbols));
             (symbols.SSL_set0_wbio)(ssl.as_ptr(), outgoing.share(symbols));
@@ -188,7 +194,8 @@ impl MemoryConnection {
         let what = || format!("expect the server to be {name:?}");
         let c_name = c_text("server name", name)?;
         let (symbols, ssl) = (self.symbols(), self.ssl.as_ptr());
-        // SAFETY: the connection is alive and its verification parameters with it; the name is copied.
+        // SAFETY: the connection is alive and its verification parameters with it; the name is
+        // copied.
         let status = unsafe {
             let parameters = (symbols.SSL_get0_param)(ssl);
             if name.parse::<IpAddr>().is_ok() {
@@ -209,7 +216,7 @@ impl MemoryConnection {
         self.context.context().expect((status > 0).into(), what)
     }
 
-    /// Gives this end bytes that came from the other.
+    /// Passes bytes from the other side to this side.
     ///
     /// # Errors
     ///
@@ -220,12 +227,13 @@ impl MemoryConnection {
         Ok(())
     }
 
-    /// Tells this end that nothing more will come: reading past what was fed becomes an error instead of waiting.
+    /// Tells this side that no more bytes will come: reading past the last byte becomes an error
+    /// instead of waiting.
     pub fn end_incoming(&mut self) {
         self.incoming.end(self.symbols());
     }
 
-    /// Takes what this end has to send, alerts included; empty when there is nothing.
+    /// Takes the bytes that this side has to send, including alerts; empty if there are none.
     pub fn take_outgoing(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.outgoing.read_all(self.symbols(), &mut bytes);
@@ -233,11 +241,12 @@ impl MemoryConnection {
         bytes
     }
 
-    /// Goes on with the handshake as far as the bytes fed allow.
+    /// Continues the handshake as far as the received bytes allow.
     ///
     /// # Errors
     ///
-    /// [`Error::Handshake`] when it failed, now or before. There may be an alert to send.
+    /// [`Error::Handshake`] when the handshake failed, now or earlier. There may be an alert to
+    /// send.
     pub fn handshake(&mut self) -> Result<Progress, Error> {
         if self.failure.is_some() {
             return Err(Error::Handshake(Box::new(self.summary())));
@@ -255,7 +264,7 @@ impl MemoryConnection {
         }
     }
 
-    /// Reads application data, and deals with whatever else came after the handshake.
+    /// Reads application data, and processes other messages that came after the handshake.
     ///
     /// # Errors
     ///
@@ -266,7 +275,8 @@ impl MemoryConnection {
         }
         let symbols = self.symbols();
         let mut read = 0;
-        // SAFETY: the connection is alive and not in use elsewhere; pointer and length describe the buffer.
+        // SAFETY: the connection is alive and not in use elsewhere; pointer and length describe the
+        // buffer.
         let status = inside(|| unsafe {
             let (ssl, room) = (self.ssl.as_ptr(), buffer.len());
             (symbols.SSL_read_ex)(ssl, buffer.as_mut_ptr().cast(), room, &mut read)
@@ -281,7 +291,7 @@ impl MemoryConnection {
         }
     }
 
-    /// Encrypts application data, all of it, after the handshake.
+    /// Encrypts all of the application data. The handshake must be finished.
     ///
     /// # Errors
     ///
@@ -295,7 +305,8 @@ impl MemoryConnection {
         }
         let symbols = self.symbols();
         let mut written = 0;
-        // SAFETY: the connection is alive and not in use elsewhere; pointer and length describe the bytes.
+        // SAFETY: the connection is alive and not in use elsewhere; pointer and length describe the
+        // bytes.
         let status = inside(|| unsafe {
             let (ssl, length) = (self.ssl.as_ptr(), bytes.len());
             (symbols.SSL_write_ex)(ssl, bytes.as_ptr().cast(), length, &mut written)
@@ -305,7 +316,8 @@ impl MemoryConnection {
         }
         let what = "write to a TLS connection";
         match self.after(status, what) {
-            // Before the end of the handshake only: afterwards, the memory BIO takes everything.
+            // This happens only before the end of the handshake: afterwards, the memory BIO accepts
+            // everything.
             Stop::NeedsInput => Err(Failure {
                 operation: format!("{what} before its handshake"),
                 queue: Vec::new(),
@@ -315,7 +327,7 @@ impl MemoryConnection {
         }
     }
 
-    /// Says that this end will send no more. The other end may still send.
+    /// Tells the other side that this side will send no more. The other side may still send.
     ///
     /// # Errors
     ///
@@ -336,12 +348,12 @@ impl MemoryConnection {
         }
     }
 
-    /// Whether this side has finished its handshake.
+    /// True if this side has finished its handshake.
     pub fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// What this side knows of the connection so far.
+    /// Returns the state of the connection so far, as this side knows it.
     pub fn summary(&self) -> Summary {
         let symbols = self.symbols();
         // SAFETY: the observer lives as long as `self`, and no call to libssl is under way.
@@ -370,10 +382,11 @@ impl MemoryConnection {
         }
     }
 
-    /// What is certified of the other side's key; `None` before it has shown a certificate.
+    /// Returns the key in the other side's certificate; `None` before the other side has sent one.
     pub fn peer_key(&self) -> Option<PeerKey> {
         let symbols = self.symbols();
-        // SAFETY: the connection is alive and gives a reference of the certificate away; its key lives as long.
+        // SAFETY: the connection is alive and returns an owned reference to the certificate; its
+        // key lives as long.
         unsafe {
             let certificate = (symbols.SSL_get1_peer_certificate)(self.ssl.as_ptr());
             let certificate = Owned::new(certificate, symbols.X509_free)?;
@@ -386,7 +399,8 @@ impl MemoryConnection {
         }
     }
 
-    /// libssl's name for a group. It takes a code point only with this mark, as for groups without an NID.
+    /// Returns libssl's name for a group. libssl accepts a code point only with this bit, as for
+    /// groups without an NID.
     fn group_name(&self, id: u16) -> Option<String> {
         let number = TLSEXT_nid_unknown | c_int::from(id);
         let symbols = self.symbols();
@@ -398,10 +412,11 @@ impl MemoryConnection {
         self.context.context().enter()
     }
 
-    /// Why a call did not succeed; a failure is kept, the first one.
+    /// Determines why a call did not succeed. Keeps the first failure.
     fn after(&mut self, status: c_int, what: &str) -> Stop {
         let symbols = self.context.context().libraries().symbols();
-        // SAFETY: the connection is alive, and nothing was called between the call and this.
+        // SAFETY: the connection is alive, and no other call was made after the one that returned
+        // `status`.
         let kind = unsafe { (symbols.SSL_get_error)(self.ssl.as_ptr(), status) };
         match kind {
             SSL_ERROR_WANT_READ => return Stop::NeedsInput,
@@ -425,7 +440,7 @@ impl MemoryConnection {
         Stop::Failed
     }
 
-    /// What the verification of the other side's certificate found wrong.
+    /// Returns the error that verification found in the other side's certificate.
     fn verification(&self) -> Option<String> {
         let symbols = self.context.context().libraries().symbols();
         // SAFETY: the connection is alive; the text is a constant for every number.
@@ -435,7 +450,7 @@ impl MemoryConnection {
         }
     }
 
-    /// The error for a call that made the connection fail.
+    /// Returns the error for a call that made the connection fail.
     fn failed(&self) -> Error {
         let failure = self.failure.clone();
         failure

@@ -1,9 +1,9 @@
-//! The numbers and names of OpenSSL's headers that this crate uses; the probe in the tests compares every one of
-//! them with the installed headers.
+//! The numbers and names from OpenSSL's headers that this crate uses. The probe in the tests
+//! compares all of them with the installed headers.
 
 use std::ffi::{CStr, c_int, c_long, c_uint};
 
-/// Defines the constants and, for the probe, the table of them all.
+/// Defines the constants and, for the probe, tables with all of them.
 macro_rules! constants {
     (
         numbers { $($number:ident: $type:ty = $value:expr;)* }

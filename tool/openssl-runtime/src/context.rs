@@ -14,23 +14,27 @@ use crate::symbols::Symbols;
 use crate::thread_use;
 use crate::types::{OSSL_LIB_CTX, OSSL_PROVIDER};
 
-/// Reading a configuration rewrites tables that, before OpenSSL 4.0, belong to the whole process (the list of
-/// configuration modules; the `ssl_conf` section) and are read without a lock when an SSL_CTX is made.
+/// Guards tables that OpenSSL changes while it reads a configuration: the list of configuration
+/// modules and the `ssl_conf` section. Before OpenSSL 4.0, these tables belong to the whole
+/// process, and the creation of an SSL_CTX reads them without a lock.
 pub(crate) static CONFIGURATION: RwLock<()> = RwLock::new(());
 
-/// A library context of its own: nothing is loaded or configured in it but what the program asks for.
+/// A separate library context: it contains only the providers and settings that the program loads
+/// into it.
 ///
-/// Clones share it. As long as no provider has been loaded explicitly or by a configuration, OpenSSL falls back to
-/// its `default` provider; after that it does not, so load `default` too.
+/// Clones share the context. As long as no provider has been loaded explicitly or by a
+/// configuration, OpenSSL falls back to its `default` provider; after that it does not, so load
+/// `default` too.
 ///
-/// Contexts and what is made from them may be used from any thread. OpenSSL keeps per-thread state in them, so a
-/// context lives on after its last handle is dropped until the other threads that used it have ended.
+/// Contexts and the objects made from them may be used from any thread. OpenSSL keeps per-thread
+/// state in a context. A context therefore stays alive after its last handle is dropped, until the
+/// other threads that used it have ended.
 #[derive(Clone)]
 pub struct LibraryContext {
     handle: Arc<Handle>,
 }
 
-/// What the clones share; its end is the context's, but for other threads' use.
+/// The handle that the clones share. Its end frees the context, unless other threads still use it.
 struct Handle(Arc<RawContext>);
 
 impl Drop for Handle {
@@ -42,17 +46,18 @@ impl Drop for Handle {
 pub(crate) struct RawContext {
     pointer: NonNull<OSSL_LIB_CTX>,
     libraries: Libraries,
-    /// References to providers that stay active for the context's life.
+    /// References to providers that stay active while the context lives.
     kept: Mutex<Vec<NonNull<OSSL_PROVIDER>>>,
 }
 
-// SAFETY: OpenSSL locks what a library context holds; the parts it does not are guarded by `CONFIGURATION`.
+// SAFETY: OpenSSL locks the contents of a library context; `CONFIGURATION` guards the parts that it
+// does not lock.
 unsafe impl Send for RawContext {}
 // SAFETY: as above.
 unsafe impl Sync for RawContext {}
 
 impl RawContext {
-    /// Frees what this thread has in the context.
+    /// Frees this thread's state in the context.
     pub(crate) fn stop_thread(&self) {
         // SAFETY: the context is alive; the call only concerns the calling thread.
         unsafe { (self.libraries.symbols().OPENSSL_thread_stop_ex)(self.pointer.as_ptr()) }
@@ -63,16 +68,18 @@ impl Drop for RawContext {
     fn drop(&mut self) {
         let symbols = self.libraries.symbols();
         for provider in self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // SAFETY: gives back the reference that was handed over to be kept; the context is still alive.
+            // SAFETY: releases a reference that was given to the context to keep; the context is
+            // still alive.
             unsafe { (symbols.OSSL_PROVIDER_unload)(provider.as_ptr()) };
         }
-        // SAFETY: objects made from the context hold a handle and every thread that used it has let go of it.
+        // SAFETY: objects made from the context hold a handle, and every thread that used it has
+        // ended its use.
         unsafe { (symbols.OSSL_LIB_CTX_free)(self.pointer.as_ptr()) }
     }
 }
 
 impl LibraryContext {
-    /// Makes an empty context.
+    /// Creates an empty context.
     ///
     /// # Errors
     ///
@@ -88,37 +95,42 @@ impl LibraryContext {
         Ok(Self { handle: Arc::new(Handle(raw)) })
     }
 
-    /// The libraries it belongs to.
+    /// Returns the libraries of the context.
     pub fn libraries(&self) -> &Libraries {
         &self.handle.0.libraries
     }
 
-    /// Reads an OpenSSL configuration file into this context and carries out what it says: loads its providers and
-    /// sets its default properties.
+    /// Reads an OpenSSL configuration file into this context and applies it: loads its providers
+    /// and sets its default properties.
     ///
-    /// Before OpenSSL 4.0 (seen in 3.0.22 and 3.5.7), the `ssl_conf` section, which sets defaults of TLS such as
-    /// `Groups`, is not the context's but the process's: the file read last counts for every TLS context made after
-    /// it. A default TLS cannot use, such as an unknown group, is dropped without an error.
+    /// Before OpenSSL 4.0 (observed in 3.0.22 and 3.5.7), the `ssl_conf` section, which sets
+    /// defaults of TLS such as `Groups`, belongs to the process and not to the context. The file
+    /// read last applies to every TLS context made after it. OpenSSL drops a default that TLS
+    /// cannot use, such as an unknown group, without an error.
     ///
-    /// A provider the file activates and that does not load is *not* an error to OpenSSL, which forgets what was
-    /// wrong with it; this is how applications come to run without one. Compare with
-    /// [`LibraryContext::active_providers`], and hear the reason from [`LibraryContext::load_provider`].
+    /// If the file activates a provider that does not load, this is *not* an error for OpenSSL, and
+    /// OpenSSL drops the reason. This is why applications can run without a configured provider.
+    /// Compare with [`LibraryContext::active_providers`], and get the reason from
+    /// [`LibraryContext::load_provider`].
     ///
-    /// In OpenSSL 1.1.1 all of it is the process's, and it is where ENGINEs are loaded and given control commands; what goes
-    /// wrong with them is an error.
+    /// In OpenSSL 1.1.1 the whole configuration belongs to the process. It can load ENGINEs and
+    /// give them control commands; failures of these are errors.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when the file is absent or malformed or refers to a section it does not have.
+    /// [`Error::OpenSsl`] when the file is absent or malformed or refers to a section it does not
+    /// have.
     pub fn load_config(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.load_config_named(path.as_ref(), &path.as_ref().display().to_string())
     }
 
-    /// As [`LibraryContext::load_config`], with the file's text instead of its name. `.include` takes absolute paths.
+    /// Does the same as [`LibraryContext::load_config`], with the file's text instead of its name.
+    /// `.include` takes absolute paths.
     ///
     /// # Errors
     ///
-    /// As [`LibraryContext::load_config`], and [`Error::Io`] when the temporary file OpenSSL needs cannot be written.
+    /// The errors of [`LibraryContext::load_config`], and [`Error::Io`] when the temporary file
+    /// that OpenSSL needs cannot be written.
     pub fn load_config_text(&self, text: &str) -> Result<(), Error> {
         let mut file = tempfile::NamedTempFile::new()?;
         file.write_all(text.as_bytes())?;
@@ -134,7 +146,8 @@ impl LibraryContext {
         self.expect(status, || format!("load the configuration {name}"))
     }
 
-    /// Sets where providers without a path are looked for, instead of [`Libraries::modules_dir`].
+    /// Sets the directory in which providers without a path are searched, instead of
+    /// [`Libraries::modules_dir`].
     ///
     /// # Errors
     ///
@@ -150,7 +163,8 @@ impl LibraryContext {
         self.expect(status, || "set the provider search path".into())
     }
 
-    /// Sets the property query that is added to every fetch in this context, such as `?provider=fastkex`.
+    /// Sets the property query that is added to every fetch in this context, such as
+    /// `?provider=fastkex`.
     ///
     /// # Errors
     ///
@@ -164,12 +178,14 @@ impl LibraryContext {
         self.expect(status, || format!("set the default properties {properties:?}"))
     }
 
-    /// Loads and activates a provider by name (`default`, `legacy`, a module in the search path) or, when there is a
-    /// slash in it, by the path of its module. The module's code runs in this process: the caller trusts it.
+    /// Loads and activates a provider by name (`default`, `legacy`, a module in the search path)
+    /// or, if the argument contains a slash, by the path of its module. The module's code runs in
+    /// this process; the caller trusts it.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] for a path that does not exist, [`Error::OpenSsl`] when the module cannot be loaded or refuses.
+    /// [`Error::Io`] for a path that does not exist, [`Error::OpenSsl`] when the module cannot be
+    /// loaded or reports a failure.
     pub fn load_provider(&self, name_or_path: &str) -> Result<Provider, Error> {
         if !name_or_path.contains('/') {
             return Provider::load(self, name_or_path);
@@ -178,13 +194,13 @@ impl LibraryContext {
         Provider::load(self, &path)
     }
 
-    /// Loads a provider from the path of its module with configuration parameters, as its section of an
-    /// `openssl.cnf` would give them. It gets the module's file name without extension as its name.
+    /// Loads a provider from the path of its module with configuration parameters, as its section
+    /// of an `openssl.cnf` would set them. Its name is the module's file name without extension.
     ///
     /// # Errors
     ///
-    /// As [`LibraryContext::load_provider`]; [`Error::Input`] for a key or value that cannot stand in a
-    /// configuration file.
+    /// The errors of [`LibraryContext::load_provider`]; [`Error::Input`] for a key or value that a
+    /// configuration file cannot contain.
     pub fn load_provider_with(
         &self,
         path: impl AsRef<Path>,
@@ -197,8 +213,9 @@ impl LibraryContext {
         Provider::load(self, name)
     }
 
-    /// Objects of different contexts must not be combined: OpenSSL would keep parts of one in the other, beyond the
-    /// life of its context and unknown to `thread_use`.
+    /// Checks that two objects have the same context. Objects of different contexts must not be
+    /// combined: OpenSSL would keep parts of one object in the other. These parts could outlive
+    /// their context, and `thread_use` would not know of them.
     pub(crate) fn expect_same(&self, other: &Self, what: &str) -> Result<(), Error> {
         if Arc::ptr_eq(&self.handle, &other.handle) {
             return Ok(());
@@ -208,7 +225,7 @@ impl LibraryContext {
         )))
     }
 
-    /// Takes a reference to a provider over, to be given back when the context ends.
+    /// Takes ownership of a reference to a provider, and releases it when the context ends.
     pub(crate) fn keep(&self, provider: NonNull<OSSL_PROVIDER>) {
         self.handle.0.kept.lock().unwrap_or_else(PoisonError::into_inner).push(provider);
     }
@@ -217,8 +234,9 @@ impl LibraryContext {
         self.handle.0.pointer.as_ptr()
     }
 
-    /// The functions, for one operation in this context: notes the thread and clears its error queue, so that what
-    /// is in it after a failure belongs to the operation.
+    /// Returns the functions for one operation in this context. Records that the thread uses the
+    /// context, and clears the thread's error queue, so that its entries after a failure belong to
+    /// the operation.
     pub(crate) fn enter(&self) -> &Symbols {
         thread_use::note(&self.handle.0);
         let symbols = self.libraries().symbols();
@@ -228,12 +246,13 @@ impl LibraryContext {
         symbols
     }
 
-    /// The error for a failed call, from the thread's queue.
+    /// Returns the error for a failed call, from the thread's queue.
     pub(crate) fn failure(&self, operation: impl Into<String>) -> Error {
         Failure::drain(self.libraries().symbols(), operation).into()
     }
 
-    /// OpenSSL's functions return 1 for success; 0 and negative numbers are failures.
+    /// Converts a status: OpenSSL's functions return 1 for success; 0 and negative numbers are
+    /// failures.
     pub(crate) fn expect(
         &self,
         status: i32,
@@ -252,8 +271,8 @@ fn module_path(path: &Path) -> Result<String, Error> {
         .map_err(|path| Error::Input(format!("the module path {path:?} is not UTF-8")))
 }
 
-/// A configuration that makes the provider known without activating it. The sections' names are long so that no
-/// parameter's value is taken for one of them.
+/// Returns a configuration that makes the provider known without activating it. The sections have
+/// long names, so that no parameter's value is taken for the name of a section.
 fn provider_configuration(
     name: &str,
     path: &str,

@@ -1,4 +1,4 @@
-//! What can go wrong, with OpenSSL's own words for it.
+//! The crate's errors, with OpenSSL's messages.
 
 use std::ffi::{CStr, c_char, c_ulong};
 use std::path::PathBuf;
@@ -8,24 +8,24 @@ use crate::absent;
 use crate::connection::Summary;
 use crate::symbols::Symbols;
 
-/// Why a call failed.
+/// The error of a failed call.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// No usable libssl and libcrypto were found; holds what was tried and what the loader said to each.
+    /// No usable libssl and libcrypto were found; contains each attempt with the loader's message.
     NotFound(Vec<String>),
-    /// A library file could not be loaded, with the loader's reason.
+    /// A library file could not be loaded; contains the loader's reason.
     Load {
-        /// The file or name that was asked for.
+        /// The requested file or name.
         path: PathBuf,
-        /// What the dynamic loader said.
+        /// The dynamic loader's message.
         reason: String,
     },
     /// The library is older than OpenSSL 1.1.1, or not OpenSSL's.
     Unsupported {
         /// The file that was loaded.
         path: PathBuf,
-        /// What it is, as far as it tells.
+        /// The version that the library reports, or a description.
         found: String,
     },
     /// The library lacks a function that every OpenSSL of its version has.
@@ -35,21 +35,23 @@ pub enum Error {
         /// The function's name.
         symbol: &'static str,
     },
-    /// libssl was bound to another libcrypto than the one asked for: a process can hold only one library of each
-    /// soname, so each OpenSSL of the same major version needs a process of its own.
+    /// libssl was bound to another libcrypto than the requested one. A process can hold only one
+    /// library of each soname, so each OpenSSL of the same major version needs a process of its
+    /// own.
     MixedLibraries {
-        /// The libcrypto that was asked for.
+        /// The requested libcrypto.
         wanted: PathBuf,
         /// The libcrypto that libssl uses.
         bound: PathBuf,
     },
     /// An OpenSSL function failed.
     OpenSsl(Failure),
-    /// No active provider can do what was asked for, as the end of "no active provider can ...".
+    /// No active provider implements the operation; contains the operation as the end of "no active
+    /// provider can ...".
     NoImplementation(String),
-    /// A TLS handshake failed; what this side saw of it.
+    /// A TLS handshake failed; contains the state of this side.
     Handshake(Box<Summary>),
-    /// An argument that cannot be passed on to OpenSSL, with what was wrong.
+    /// An argument cannot be passed on to OpenSSL; contains the reason.
     Input(String),
     /// Reading or writing a file or stream failed.
     Io(io::Error),
@@ -119,12 +121,13 @@ impl From<Error> for io::Error {
     }
 }
 
-/// A failed OpenSSL call: what was attempted, and the thread's error queue right after it, oldest entry first.
+/// A failed OpenSSL call: the operation, and the thread's error queue right after it, oldest entry
+/// first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What was attempted, as the end of "cannot ...".
+    /// The operation, as the end of "cannot ...".
     pub operation: String,
-    /// OpenSSL's error queue; empty for the failures OpenSSL does not explain.
+    /// OpenSSL's error queue; empty for failures that OpenSSL does not explain.
     pub queue: Vec<QueueEntry>,
 }
 
@@ -144,7 +147,7 @@ impl Failure {
         Self { operation: operation.into(), queue }
     }
 
-    /// Whether an entry of the queue has this reason text.
+    /// True if an entry of the queue has this reason text.
     pub fn has_reason(&self, reason: &str) -> bool {
         self.queue.iter().any(|entry| entry.reason.as_deref() == Some(reason))
     }
@@ -168,22 +171,22 @@ impl std::error::Error for Failure {}
 /// One entry of OpenSSL's error queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueEntry {
-    /// OpenSSL's packed number: library and reason.
+    /// OpenSSL's packed number, which contains library and reason.
     pub code: u64,
-    /// The library or provider that raised it, such as "SSL routines".
+    /// The library or provider that raised the error, such as "SSL routines".
     pub library: Option<String>,
     /// The reason, such as "wrong version number".
     pub reason: Option<String>,
-    /// The C function that raised it.
+    /// The C function that raised the error.
     pub function: Option<String>,
-    /// Details given with it, such as a file name.
+    /// Details of the error, such as a file name.
     pub data: Option<String>,
 }
 
 impl QueueEntry {
     fn pop(symbols: &Symbols) -> Option<Self> {
         let (mut function, mut data) = (ptr::null(), ptr::null());
-        // SAFETY: the out pointers are valid; null ones are allowed for what is not wanted.
+        // SAFETY: the out pointers are valid; null is allowed for unused ones.
         let code = unsafe {
             (symbols.ERR_get_error_all)(
                 ptr::null_mut(),
@@ -198,11 +201,13 @@ impl QueueEntry {
         }
         Some(Self {
             code: widen(code),
-            // SAFETY: looks a number up; null or a string that lasts as long as the library or provider.
+            // SAFETY: looks up a number; the result is null or a string that lasts as long as the
+            // library or provider.
             library: unsafe { text((symbols.ERR_lib_error_string)(code)) },
             // SAFETY: as above.
             reason: unsafe { text((symbols.ERR_reason_error_string)(code)) },
-            // SAFETY: both strings belong to the popped entry, which lasts until the next error is raised.
+            // SAFETY: both strings belong to the popped entry, which lasts until the next error is
+            // raised.
             function: unsafe { text(function) },
             // SAFETY: as above.
             data: unsafe { text(data) },
@@ -226,7 +231,7 @@ impl fmt::Display for QueueEntry {
     }
 }
 
-/// `unsigned long` is 32 bits wide on some platforms.
+/// Converts to 64 bits: `unsigned long` has only 32 bits on some platforms.
 #[allow(clippy::useless_conversion)]
 fn widen(code: c_ulong) -> u64 {
     code.into()

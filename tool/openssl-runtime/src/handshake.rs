@@ -1,10 +1,10 @@
-//! Whole handshakes in memory, with the bytes in flight open to tampering.
+//! Complete handshakes in memory; the caller can change the bytes in flight.
 
 use crate::connection::{MemoryConnection, Progress, Received, Summary};
 use crate::error::Error;
 use crate::tls_context::SslContext;
 
-/// Which way bytes go.
+/// The direction of a flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the client to the server.
@@ -21,49 +21,54 @@ pub struct InMemoryHandshake<'a> {
     echo_bytes: usize,
 }
 
-/// How an [`InMemoryHandshake`] went.
+/// The result of an [`InMemoryHandshake`].
 #[derive(Clone, Debug)]
 pub struct HandshakeReport {
-    /// What the client knows.
+    /// The state of the client.
     pub client: Summary,
-    /// What the server knows.
+    /// The state of the server.
     pub server: Summary,
-    /// Whether application data made it to the server and back; `None` when that was not tried.
+    /// True if application data reached the server and came back unchanged; `None` if this was not
+    /// tried.
     pub echoed: Option<bool>,
 }
 
 impl HandshakeReport {
-    /// Whether both sides finished and stayed content, and the echo, if it was asked for, came back.
+    /// True if both sides finished without a failure and the echo, if requested, came back.
     pub fn is_ok(&self) -> bool {
         self.client.is_ok() && self.server.is_ok() && self.echoed != Some(false)
     }
 }
 
-/// Both directions once. A handshake has at most three rounds; what tampering makes of it may have more, not many.
+/// The maximum number of rounds; a round is one flight in each direction. A handshake has at most
+/// three rounds. Tampering can add some, but not many.
 const MAX_ROUNDS: usize = 32;
 
 impl<'a> InMemoryHandshake<'a> {
-    /// A handshake between two settings, which may be of different library contexts and libraries.
+    /// Creates a handshake between two settings, which may belong to different library contexts and
+    /// libraries.
     pub fn new(client: &'a SslContext, server: &'a SslContext) -> Self {
         Self { client, server, server_name: None, echo_bytes: 0 }
     }
 
-    /// The name the client expects of the server; see [`MemoryConnection::new`].
+    /// Sets the name that the client expects of the server; see [`MemoryConnection::new`].
     pub fn server_name(self, name: &'a str) -> Self {
         Self { server_name: Some(name), ..self }
     }
 
-    /// After a successful handshake, sends so many bytes of application data to the server and back.
+    /// Requests an echo: after a successful handshake, `bytes` bytes of application data are sent
+    /// to the server and back.
     pub fn echo(self, bytes: usize) -> Self {
         Self { echo_bytes: bytes, ..self }
     }
 
-    /// Runs it to its end, good or bad. Every flight passes through `tamper`, which may change it in any way; a
-    /// side that waits in vain for the rest gets an end of file and fails.
+    /// Runs the handshake until it succeeds or fails. Passes every flight to `tamper`, which may
+    /// change it in any way. A side that still waits for bytes at the end gets an end of file and
+    /// fails.
     ///
     /// # Errors
     ///
-    /// Those of [`MemoryConnection::new`]; failures of the handshake are in the report.
+    /// The errors of [`MemoryConnection::new`]; failures of the handshake are in the report.
     pub fn run(
         &self,
         tamper: &mut dyn FnMut(Direction, &mut Vec<u8>),
@@ -100,12 +105,12 @@ impl<'a> InMemoryHandshake<'a> {
     }
 }
 
-/// Runs a handshake between the two without expecting a server name, and then a short echo: see
-/// [`InMemoryHandshake`].
+/// Runs a handshake between the two sides without an expected server name, and then a short echo:
+/// see [`InMemoryHandshake`].
 ///
 /// # Errors
 ///
-/// As [`InMemoryHandshake::run`].
+/// The errors of [`InMemoryHandshake::run`].
 pub fn handshake_in_memory(
     client: &SslContext,
     server: &SslContext,
@@ -115,16 +120,17 @@ pub fn handshake_in_memory(
     InMemoryHandshake::new(client, server).echo(ECHO_BYTES).run(tamper)
 }
 
-/// Lets one side go on and carries its flight over; whether there was one.
+/// Lets one side continue, and passes its flight to the other side; returns true if there was a
+/// flight.
 fn step(
     from: &mut MemoryConnection,
     to: &mut MemoryConnection,
     direction: Direction,
     tamper: &mut dyn FnMut(Direction, &mut Vec<u8>),
 ) -> Result<bool, Error> {
-    // Failures are kept in the side's summary; their alert is to be sent.
+    // The side's summary keeps failures, and their alert is to be sent.
     if let Ok(Progress::Finished) = from.handshake() {
-        // The other side may still refuse what this one sent last.
+        // The other side may still refuse this side's last flight.
         let _ = from.read(&mut []);
     }
     carry(from, to, direction, tamper)
@@ -145,7 +151,7 @@ fn carry(
     Ok(true)
 }
 
-/// Sends data and returns what arrives of it.
+/// Sends data and returns the data that arrives.
 fn pass(
     data: &[u8],
     from: &mut MemoryConnection,

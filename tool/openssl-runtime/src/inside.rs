@@ -1,34 +1,38 @@
-//! How long a thread is inside libssl and libcrypto, for those who time what they do themselves.
+//! Measures the time that a thread spends inside libssl and libcrypto, for callers that time their
+//! own work.
 //!
-//! Only what a connection does often and for long is counted: making and freeing it, its handshake, reading, writing, closing, and its byte
-//! queues. The rest, such as naming the expected server, is a few hundred nanoseconds that appear to be the caller's.
+//! It counts only frequent and long calls of a connection: creating and freeing it, its handshake,
+//! reading, writing, closing, and its byte queues. The other calls, such as setting the expected
+//! server name, take a few hundred nanoseconds, which count as the caller's.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 thread_local! {
-    /// Nanoseconds; `None` unless the thread asked for them. What is called back is taken out before the call that it is part of has been
-    /// added, so there may be less than none.
+    /// The time in nanoseconds; `None` unless the thread counts. The time of a callback is
+    /// subtracted before the time of the call that contains it is added, so the value may be
+    /// temporarily negative.
     static INSIDE: Cell<Option<i64>> = const { Cell::new(None) };
 }
 
-/// Begins to count for this thread, from zero, or ends it.
+/// Starts counting for this thread, from zero, or stops it.
 pub fn count_time_inside(yes: bool) {
     INSIDE.set(yes.then_some(0));
 }
 
-/// What this thread has spent inside libssl and libcrypto since it began to count; `None` if it does not.
+/// Returns the time that this thread has spent inside libssl and libcrypto since it started
+/// counting; `None` if it does not count.
 pub fn time_inside() -> Option<Duration> {
     INSIDE.get().map(|counted| Duration::from_nanos(counted.try_into().unwrap_or_default()))
 }
 
-/// Counts a call into the library.
+/// Counts the time of a call into the library.
 #[inline]
 pub(crate) fn inside<T>(call: impl FnOnce() -> T) -> T {
     timed(call, 1)
 }
 
-/// Takes what the library calls back out of the count.
+/// Subtracts the time of a callback from the library.
 #[inline]
 pub(crate) fn outside<T>(called_back: impl FnOnce() -> T) -> T {
     timed(called_back, -1)
@@ -36,7 +40,7 @@ pub(crate) fn outside<T>(called_back: impl FnOnce() -> T) -> T {
 
 #[inline]
 fn timed<T>(call: impl FnOnce() -> T, sign: i64) -> T {
-    // A thread past its destructors frees what it left, too.
+    // A thread also frees objects after its destructors have run.
     if INSIDE.try_with(Cell::get).ok().flatten().is_none() {
         return call();
     }

@@ -1,4 +1,4 @@
-//! Keys: making, importing, comparing and checking them.
+//! Keys: generating, importing, comparing and checking them.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
@@ -14,9 +14,9 @@ use crate::secret::Secret;
 use crate::symbols::Symbols;
 use crate::types::{EVP_PKEY, EVP_PKEY_CTX};
 
-/// A key, key pair, or the parameters of one, of any algorithm the context's providers know.
+/// A key, a key pair, or the parameters of one, of any algorithm that the context's providers know.
 ///
-/// It remembers the property query it was made with and uses it for everything done with it. OpenSSL erases its
+/// It keeps the property query of its creation and uses it for every operation. OpenSSL erases its
 /// secrets when it is dropped.
 pub struct Key {
     pkey: Owned<EVP_PKEY>,
@@ -24,7 +24,8 @@ pub struct Key {
     properties: Option<CString>,
 }
 
-// SAFETY: OpenSSL locks what it caches in a key; changes to one take `&mut self` and handles to it are not shared.
+// SAFETY: OpenSSL locks the values that it caches in a key; changes take `&mut self`, and handles
+// to a key are not shared.
 unsafe impl Send for Key {}
 // SAFETY: as above.
 unsafe impl Sync for Key {}
@@ -36,14 +37,14 @@ impl Drop for Key {
     }
 }
 
-/// Which parts of a key are meant.
+/// The parts of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Selection {
     /// The parameters only, such as a group.
     Parameters,
     /// The public key and the parameters.
     Public,
-    /// Everything: private and public key and the parameters.
+    /// All parts: the private key, the public key and the parameters.
     Pair,
 }
 
@@ -57,22 +58,22 @@ impl Selection {
     }
 }
 
-/// What to check about a key.
+/// The checks of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
-    /// That the parameters are sound.
+    /// The parameters are valid.
     Parameters,
-    /// That the public key is a possible one.
+    /// The public key is valid.
     Public,
-    /// That the private key is a possible one.
+    /// The private key is valid.
     Private,
-    /// That private and public key belong together.
+    /// The private key and the public key belong together.
     Pairwise,
 }
 
 impl Key {
-    /// Generates a key pair of `algorithm`, such as `X25519`; `properties` picks among providers, as in
-    /// `provider=fastkex`.
+    /// Generates a key pair of `algorithm`, such as `X25519`. `properties` selects among providers,
+    /// such as `provider=fastkex`.
     ///
     /// # Errors
     ///
@@ -85,12 +86,13 @@ impl Key {
         Self::generate_with(context, algorithm, properties, &[])
     }
 
-    /// As [`Key::generate`], with parameters such as `("bits", Value::Number(2048))` or
-    /// `("group", Value::Text("P-256"))`.
+    /// Does the same as [`Key::generate`] with parameters such as `("bits", Value::Number(2048))`
+    /// or `("group", Value::Text("P-256"))`.
     ///
     /// # Errors
     ///
-    /// As [`Key::generate`]; a parameter the algorithm does not take is ignored, as OpenSSL does.
+    /// The errors of [`Key::generate`]. OpenSSL ignores a parameter that the algorithm does not
+    /// take.
     pub fn generate_with(
         context: &LibraryContext,
         algorithm: &str,
@@ -108,12 +110,12 @@ impl Key {
         )
     }
 
-    /// Makes a key that holds parameters only and no key, as libssl does on a server before it sets the client's
-    /// share with [`Key::set_encoded_public_key`].
+    /// Creates a key that contains only parameters, as libssl does on a server before it sets the
+    /// client's share with [`Key::set_encoded_public_key`].
     ///
     /// # Errors
     ///
-    /// As [`Key::generate`].
+    /// The errors of [`Key::generate`].
     pub fn generate_parameters(
         context: &LibraryContext,
         algorithm: &str,
@@ -158,7 +160,8 @@ impl Key {
         unsafe { Self::take(context, pkey, properties, what) }
     }
 
-    /// Imports a key from its parts, such as `("pub", Value::Octets(...))`, `("priv", ...)`, `("group", ...)`.
+    /// Imports a key from its parts, such as `("pub", Value::Octets(...))`, `("priv", ...)`,
+    /// `("group", ...)`.
     ///
     /// # Errors
     ///
@@ -178,7 +181,8 @@ impl Key {
         // SAFETY: the operation is alive.
         context.expect(unsafe { (symbols.EVP_PKEY_fromdata_init)(operation.as_ptr()) }, what)?;
         let mut pkey = ptr::null_mut();
-        // SAFETY: the operation is initialised, the array terminated; `pkey` is null, so a new key is made.
+        // SAFETY: the operation is initialised, the array terminated; `pkey` is null, so a new key
+        // is made.
         let status = unsafe {
             let array = parts.as_mut_ptr();
             (symbols.EVP_PKEY_fromdata)(operation.as_ptr(), &mut pkey, selection.bits(), array)
@@ -192,7 +196,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// As [`Key::from_data`].
+    /// The errors of [`Key::from_data`].
     pub fn from_raw_public(
         context: &LibraryContext,
         algorithm: &str,
@@ -203,11 +207,11 @@ impl Key {
         Self::from_data(context, algorithm, properties, Selection::Public, &parts)
     }
 
-    /// Takes a key over that OpenSSL just made.
+    /// Takes ownership of a key that OpenSSL has just created.
     ///
     /// # Safety
     ///
-    /// `pkey` is null or a key that belongs to `context` and to nobody else.
+    /// `pkey` is null, or a key that belongs to `context` and has no other owner.
     pub(crate) unsafe fn take(
         context: &LibraryContext,
         pkey: *mut EVP_PKEY,
@@ -220,7 +224,7 @@ impl Key {
         Ok(Self { pkey, context: context.clone(), properties })
     }
 
-    /// A copy that shares nothing with this key.
+    /// Returns a copy that shares nothing with this key.
     ///
     /// # Errors
     ///
@@ -235,12 +239,12 @@ impl Key {
         }
     }
 
-    /// Whether both have the same public key and parameters.
+    /// True if both keys have the same public key and parameters.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when the keys are of different types or cannot be compared, [`Error::Input`] when they are
-    /// of different library contexts.
+    /// [`Error::OpenSsl`] when the keys are of different types or cannot be compared,
+    /// [`Error::Input`] when they belong to different library contexts.
     pub fn equals(&self, other: &Self) -> Result<bool, Error> {
         self.context.expect_same(&other.context, "compare keys")?;
         let symbols = self.context.enter();
@@ -272,7 +276,7 @@ impl Key {
         self.context.expect(status, || format!("find the key sound ({check:?})"))
     }
 
-    /// The public key as it stands in a TLS key share.
+    /// Returns the public key as it is encoded in a TLS key share.
     ///
     /// # Errors
     ///
@@ -300,7 +304,7 @@ impl Key {
     /// [`Error::OpenSsl`] when the provider refuses the bytes.
     pub fn set_encoded_public_key(&mut self, share: &[u8]) -> Result<(), Error> {
         let symbols = self.context.enter();
-        // SAFETY: the key is alive and nobody else has it; pointer and length describe the share.
+        // SAFETY: the key is alive and has no other user; pointer and length describe the share.
         let status = unsafe {
             (symbols.EVP_PKEY_set1_encoded_public_key)(self.as_ptr(), share.as_ptr(), share.len())
         };
@@ -316,13 +320,14 @@ impl Key {
         let parameters = [(name, value)];
         let mut parameters = InputParameters::new(&parameters)?;
         let symbols = self.context.enter();
-        // SAFETY: the key is alive and nobody else has it; the array is terminated.
+        // SAFETY: the key is alive and has no other user; the array is terminated.
         let status =
             unsafe { (symbols.EVP_PKEY_set_params)(self.as_ptr(), parameters.as_mut_ptr()) };
         self.context.expect(status, || format!("set the key's parameter {name}"))
     }
 
-    /// One of the key's byte strings, such as `pub`. For `priv` see [`Key::private_octets`].
+    /// Returns one of the key's byte strings, such as `pub`. For `priv` see
+    /// [`Key::private_octets`].
     ///
     /// # Errors
     ///
@@ -331,7 +336,7 @@ impl Key {
         self.private_octets(name).map(Secret::into_public)
     }
 
-    /// One of the key's byte strings that is secret, such as `priv`.
+    /// Returns one of the key's secret byte strings, such as `priv`.
     ///
     /// # Errors
     ///
@@ -341,7 +346,8 @@ impl Key {
         let c_name = c_text("parameter name", name)?;
         let symbols = self.context.enter();
         let get = |buffer: *mut u8, room: usize, length: &mut usize| {
-            // SAFETY: the key is alive and `buffer` has `room` bytes, or is null to ask for the length.
+            // SAFETY: the key is alive and `buffer` has `room` bytes, or is null to ask for the
+            // length.
             let status = unsafe {
                 let (pkey, name) = (self.as_ptr(), c_name.as_ptr());
                 (symbols.EVP_PKEY_get_octet_string_param)(pkey, name, buffer, room, length)
@@ -357,7 +363,7 @@ impl Key {
         Ok(secret)
     }
 
-    /// One of the key's texts, such as `group`.
+    /// Returns one of the key's texts, such as `group`.
     ///
     /// # Errors
     ///
@@ -366,8 +372,8 @@ impl Key {
         let c_name = c_text("parameter name", name)?;
         let symbols = self.context.enter();
         let (mut buffer, mut length) = ([0 as c_char; 256], 0);
-        // SAFETY: the key is alive; the buffer is described truthfully and stays terminated as its last byte, which
-        // is not offered, is zero.
+        // SAFETY: the key is alive; the last byte of the buffer is not offered and stays zero, so
+        // the buffer stays terminated.
         let status = unsafe {
             let (room, pkey) = (buffer.len() - 1, self.as_ptr());
             (symbols.EVP_PKEY_get_utf8_string_param)(
@@ -383,39 +389,40 @@ impl Key {
         Ok(unsafe { text(buffer.as_ptr()) }.unwrap_or_default())
     }
 
-    /// The algorithm's name.
+    /// Returns the algorithm's name.
     pub fn algorithm(&self) -> String {
         let symbols = self.context.enter();
         // SAFETY: the key is alive, and the name lasts as long.
         unsafe { text((symbols.EVP_PKEY_get0_type_name)(self.as_ptr())) }.unwrap_or_default()
     }
 
-    /// The name of the provider that holds the key.
+    /// Returns the name of the provider that holds the key.
     pub fn provider(&self) -> Option<String> {
         let symbols = self.context.enter();
         // SAFETY: the key is alive, and with it its provider.
         unsafe { provider::name(symbols, (symbols.EVP_PKEY_get0_provider)(self.as_ptr())) }
     }
 
-    /// The key's size in bits; `None` if the provider does not tell.
+    /// Returns the key's size in bits; `None` if the provider does not report it.
     pub fn bits(&self) -> Option<u32> {
         // SAFETY: the key is alive.
         positive(unsafe { (self.context.enter().EVP_PKEY_get_bits)(self.as_ptr()) })
     }
 
-    /// The strength in bits; `None` if the provider does not tell.
+    /// Returns the strength in bits; `None` if the provider does not report it.
     pub fn security_bits(&self) -> Option<u32> {
         // SAFETY: the key is alive.
         positive(unsafe { (self.context.enter().EVP_PKEY_get_security_bits)(self.as_ptr()) })
     }
 
-    /// The largest output in bytes: signature, ciphertext or shared secret; `None` if the provider does not tell.
+    /// Returns the maximum size in bytes of the output: signature, ciphertext or shared secret;
+    /// `None` if the provider does not report it.
     pub fn max_size(&self) -> Option<u32> {
         // SAFETY: the key is alive.
         positive(unsafe { (self.context.enter().EVP_PKEY_get_size)(self.as_ptr()) })
     }
 
-    /// The context it belongs to.
+    /// Returns the library context of the key.
     pub fn context(&self) -> &LibraryContext {
         &self.context
     }
@@ -428,7 +435,7 @@ impl Key {
         self.properties.as_ref().map_or(ptr::null(), |properties| properties.as_ptr())
     }
 
-    /// An operation with this key.
+    /// Creates an operation with this key.
     pub(crate) fn operation(&self, what: &str) -> Result<Owned<EVP_PKEY_CTX>, Error> {
         let symbols = self.context.libraries().symbols();
         // SAFETY: context and key are alive; the operation takes a reference to the key.
@@ -444,7 +451,7 @@ impl Key {
     }
 }
 
-/// An operation for keys of an algorithm.
+/// Creates an operation for keys of an algorithm.
 fn named_operation(
     context: &LibraryContext,
     algorithm: &str,

@@ -10,14 +10,14 @@ use crate::library::c_text;
 use crate::owned::Owned;
 use crate::secret::Secret;
 
-/// How a key is written.
+/// The format of an encoded key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Binary.
     Der,
-    /// Base64 between lines that say what it is.
+    /// Base64 between lines that name the structure.
     Pem,
-    /// For people to read; cannot be read back.
+    /// For people; cannot be decoded.
     Text,
 }
 
@@ -31,14 +31,14 @@ impl Format {
     }
 }
 
-/// What is written of a key, and in which structure.
+/// The encoded part of a key, and its structure.
 #[derive(Clone, Copy)]
 pub enum Structure<'a> {
     /// The public key: "PUBLIC KEY".
     SubjectPublicKeyInfo,
-    /// The key pair in the clear: "PRIVATE KEY".
+    /// The unencrypted key pair: "PRIVATE KEY".
     PrivateKeyInfo,
-    /// The key pair under a passphrase: "ENCRYPTED PRIVATE KEY".
+    /// The key pair, encrypted with a passphrase: "ENCRYPTED PRIVATE KEY".
     EncryptedPrivateKeyInfo {
         /// The cipher, such as `AES-256-CBC`.
         cipher: &'a str,
@@ -48,12 +48,12 @@ pub enum Structure<'a> {
 }
 
 impl Key {
-    /// Writes the key.
+    /// Encodes the key.
     ///
     /// # Errors
     ///
-    /// [`Error::NoImplementation`] when no active provider has an encoder for it, [`Error::OpenSsl`] when the key lacks
-    /// what is to be written.
+    /// [`Error::NoImplementation`] when no active provider has an encoder for the key,
+    /// [`Error::OpenSsl`] when the key lacks the part to encode.
     pub fn encode(&self, format: Format, structure: Structure<'_>) -> Result<Secret, Error> {
         let (selection, name) = match structure {
             Structure::SubjectPublicKeyInfo => (Selection::Public, c"SubjectPublicKeyInfo"),
@@ -123,49 +123,50 @@ impl Key {
         Ok(encoded)
     }
 
-    /// The public key as PEM.
+    /// Encodes the public key as PEM.
     ///
     /// # Errors
     ///
-    /// As [`Key::encode`].
+    /// The errors of [`Key::encode`].
     pub fn to_public_pem(&self) -> Result<String, Error> {
         let pem = self.encode(Format::Pem, Structure::SubjectPublicKeyInfo)?;
         Ok(String::from_utf8_lossy(&pem).into_owned())
     }
 
-    /// The public key as DER.
+    /// Encodes the public key as DER.
     ///
     /// # Errors
     ///
-    /// As [`Key::encode`].
+    /// The errors of [`Key::encode`].
     pub fn to_public_der(&self) -> Result<Vec<u8>, Error> {
         self.encode(Format::Der, Structure::SubjectPublicKeyInfo).map(Secret::into_public)
     }
 
-    /// The key pair as PEM, in the clear.
+    /// Encodes the key pair as unencrypted PEM.
     ///
     /// # Errors
     ///
-    /// As [`Key::encode`].
+    /// The errors of [`Key::encode`].
     pub fn to_private_pem(&self) -> Result<Secret, Error> {
         self.encode(Format::Pem, Structure::PrivateKeyInfo)
     }
 
-    /// The key pair as DER, in the clear.
+    /// Encodes the key pair as unencrypted DER.
     ///
     /// # Errors
     ///
-    /// As [`Key::encode`].
+    /// The errors of [`Key::encode`].
     pub fn to_private_der(&self) -> Result<Secret, Error> {
         self.encode(Format::Der, Structure::PrivateKeyInfo)
     }
 
-    /// Reads a key, public or private, of any algorithm the context's providers know.
+    /// Decodes a public or private key from PEM, of any algorithm that the context's providers
+    /// know.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when it is no key that the active providers can read, and when it needs a passphrase and gets none or the wrong one;
-    /// [`Error::Input`] for [`Format::Text`].
+    /// [`Error::OpenSsl`] when the active providers cannot read the key, or when it needs a
+    /// passphrase and gets none or the wrong one; [`Error::Input`] for [`Format::Text`].
     pub fn from_pem(
         context: &LibraryContext,
         pem: impl AsRef<[u8]>,
@@ -174,11 +175,11 @@ impl Key {
         Self::decode(context, Format::Pem, pem.as_ref(), None, None, passphrase)
     }
 
-    /// As [`Key::from_pem`], from DER.
+    /// Does the same as [`Key::from_pem`] for DER.
     ///
     /// # Errors
     ///
-    /// As [`Key::from_pem`].
+    /// The errors of [`Key::from_pem`].
     pub fn from_der(
         context: &LibraryContext,
         der: impl AsRef<[u8]>,
@@ -187,11 +188,12 @@ impl Key {
         Self::decode(context, Format::Der, der.as_ref(), None, None, passphrase)
     }
 
-    /// Reads a key of a certain algorithm, if one is given, with the decoders a property query picks.
+    /// Decodes a key of a certain algorithm, if one is given, with the decoders that a property
+    /// query selects.
     ///
     /// # Errors
     ///
-    /// As [`Key::from_pem`].
+    /// The errors of [`Key::from_pem`].
     pub fn decode(
         context: &LibraryContext,
         format: Format,
@@ -213,7 +215,8 @@ impl Key {
         };
         let symbols = context.enter();
         let mut pkey = ptr::null_mut();
-        // SAFETY: the context is alive, the texts are C strings or null, and `pkey` outlives the decoder.
+        // SAFETY: the context is alive, the texts are C strings or null, and `pkey` outlives the
+        // decoder.
         let decoder = unsafe {
             let pointer = (symbols.OSSL_DECODER_CTX_new_for_pkey)(
                 &mut pkey,
@@ -231,7 +234,8 @@ impl Key {
         if unsafe { (symbols.OSSL_DECODER_CTX_get_num_decoders)(decoder.as_ptr()) } == 0 {
             return Err(Error::NoImplementation(what()));
         }
-        // SAFETY: the decoder is alive and copies the passphrase; without one, it must not ask at the terminal.
+        // SAFETY: the decoder is alive and copies the passphrase. Without one, the callback keeps
+        // it from asking at the terminal.
         let status = unsafe {
             match passphrase {
                 Some(text) => (symbols.OSSL_DECODER_CTX_set_passphrase)(
@@ -258,7 +262,7 @@ impl Key {
     }
 }
 
-/// Stands in for the default, which asks at the terminal.
+/// Replaces the default callback, which asks at the terminal.
 pub(crate) unsafe extern "C" fn no_passphrase(
     _: *mut c_char,
     _: c_int,

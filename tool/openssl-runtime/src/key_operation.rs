@@ -1,4 +1,4 @@
-//! What is done with keys: encapsulate, decapsulate, derive, sign and verify.
+//! Operations with keys: encapsulate, decapsulate, derive, sign and verify.
 
 use std::ptr;
 
@@ -11,7 +11,8 @@ use crate::secret::Secret;
 use crate::types::EVP_MD_CTX;
 
 impl Key {
-    /// Encapsulates to this public key: the ciphertext for its owner, and the shared secret.
+    /// Encapsulates to this public key; returns the ciphertext for the key's owner, and the shared
+    /// secret.
     ///
     /// # Errors
     ///
@@ -20,11 +21,12 @@ impl Key {
         self.encapsulate_as(None)
     }
 
-    /// As [`Key::encapsulate`], for algorithms that want the operation named: `RSASVE` for RSA.
+    /// Does the same as [`Key::encapsulate`], for algorithms that need a named operation: `RSASVE`
+    /// for RSA.
     ///
     /// # Errors
     ///
-    /// As [`Key::encapsulate`].
+    /// The errors of [`Key::encapsulate`].
     pub fn encapsulate_as(&self, operation: Option<&str>) -> Result<(Vec<u8>, Secret), Error> {
         const WHAT: &str = "encapsulate";
         let parameters = kem_parameters(operation);
@@ -67,17 +69,18 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when the algorithm is not a KEM, there is no private key, or the provider refuses the
-    /// ciphertext.
+    /// [`Error::OpenSsl`] when the algorithm is not a KEM, there is no private key, or the provider
+    /// refuses the ciphertext.
     pub fn decapsulate(&self, ciphertext: &[u8]) -> Result<Secret, Error> {
         self.decapsulate_as(None, ciphertext)
     }
 
-    /// As [`Key::decapsulate`], for algorithms that want the operation named: `RSASVE` for RSA.
+    /// Does the same as [`Key::decapsulate`], for algorithms that need a named operation: `RSASVE`
+    /// for RSA.
     ///
     /// # Errors
     ///
-    /// As [`Key::decapsulate`].
+    /// The errors of [`Key::decapsulate`].
     pub fn decapsulate_as(
         &self,
         operation: Option<&str>,
@@ -102,12 +105,12 @@ impl Key {
         })
     }
 
-    /// Derives the secret shared by this private key and the peer's public key.
+    /// Derives the secret that this private key and the peer's public key share.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when the algorithm is not a key exchange or the provider refuses one of the keys,
-    /// [`Error::Input`] when they are of different library contexts.
+    /// [`Error::OpenSsl`] when the algorithm is not a key exchange or the provider refuses one of
+    /// the keys, [`Error::Input`] when the keys belong to different library contexts.
     pub fn derive(&self, peer: &Self) -> Result<Secret, Error> {
         let what = || "derive a shared secret".into();
         self.context().expect_same(peer.context(), "derive a secret from keys")?;
@@ -162,11 +165,11 @@ impl Key {
         Ok(signature.into_public())
     }
 
-    /// Whether this public key's owner signed the message. `digest` as for [`Key::sign`].
+    /// True if this public key's owner signed the message. For `digest` see [`Key::sign`].
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when the key cannot verify at all; a wrong or malformed signature is `false`.
+    /// [`Error::OpenSsl`] when the key cannot verify; a wrong or malformed signature gives `false`.
     pub fn verify(
         &self,
         digest: Option<&str>,
@@ -211,7 +214,7 @@ impl Key {
         context.ok_or_else(|| self.context().failure("make a digest operation"))
     }
 
-    /// Asks for the length, then for the output.
+    /// Calls a function for the length of its output, then for the output.
     fn two_step(
         &self,
         what: impl Fn() -> String,

@@ -1,5 +1,5 @@
-//! OpenSSL 1.1.1 in the place of later ones: what connections take of the functions that came with 3.0, by means of those
-//! that were there before. A library context is the process.
+//! Support for OpenSSL 1.1.1: replaces the functions of 3.0 that connections need, by means of
+//! older functions. A library context stands for the whole process.
 
 use std::ffi::{c_char, c_int, c_uint, c_ulong};
 use std::ptr::{self, NonNull};
@@ -12,10 +12,10 @@ use crate::constants::{ERR_TXT_STRING, TLSEXT_nid_unknown};
 use crate::symbols::Symbols;
 use crate::types::*;
 
-/// Defines the table of functions that 1.1.1 has and later releases do not have, or have as macros only.
+/// Defines the table of functions that 1.1.1 has and later releases lack, or have only as macros.
 macro_rules! legacy_table {
     ($( $library:ident fn $name:ident($($argument:ty),* $(,)?) $(-> $result:ty)?; )*) => {
-        /// Function pointers under the names of the functions they point to.
+        /// Function pointers. Each field has the name of its function.
         #[allow(non_snake_case)]
         struct Functions {
             $( $name: unsafe extern "C" fn($($argument),*) $(-> $result)?, )*
@@ -24,12 +24,13 @@ macro_rules! legacy_table {
         impl Functions {
             /// # Safety
             ///
-            /// Both are OpenSSL 1.1.1's, and stay loaded.
+            /// Both libraries are OpenSSL 1.1.1's, and stay loaded.
             unsafe fn load(libcrypto: &Library, libssl: &Library) -> Result<Self, &'static str> {
                 let loaded = Loaded { libcrypto, libssl };
                 Ok(Self {
                     $(
-                        // SAFETY: the caller vouches for the library; the type is its header's, which the probe checks.
+                        // SAFETY: the caller vouches for the library; the type is the one in its
+                        // header, which the probe checks.
                         $name: *unsafe { loaded.$library.get(stringify!($name).as_bytes()) }
                             .map_err(|_| stringify!($name))?,
                     )*
@@ -64,14 +65,14 @@ legacy_table! {
     libssl fn SSL_get_peer_certificate(*const SSL) -> *mut X509;
 }
 
-/// A process holds one library of a soname, so there is one OpenSSL 1.1.1.
+/// The functions of OpenSSL 1.1.1. A process holds one library of a soname, so there is only one.
 static FUNCTIONS: OnceLock<Functions> = OnceLock::new();
 
-/// Puts what 1.1.1 can do into the places of functions that it does not have.
+/// Replaces functions that 1.1.1 lacks.
 ///
 /// # Safety
 ///
-/// Both are OpenSSL 1.1.1's, and stay loaded.
+/// Both libraries are OpenSSL 1.1.1's, and stay loaded.
 pub(crate) unsafe fn complete(
     symbols: &mut Symbols,
     libcrypto: &Library,
@@ -97,7 +98,8 @@ pub(crate) unsafe fn complete(
     Ok(())
 }
 
-/// The number's bits from `shift` on, as many as `mask` has: 0xMNNFFPPS.
+/// Returns the bits of the version number from `shift` on, as many as `mask` has. The number is
+/// 0xMNNFFPPS.
 fn version_part(shift: u32, mask: c_ulong) -> c_uint {
     // SAFETY: takes nothing and returns a constant.
     let number =
@@ -117,18 +119,20 @@ unsafe extern "C" fn version_patch() -> c_uint {
     version_part(12, 0xFF)
 }
 
-/// Nothing looks behind this pointer.
+/// Returns a pointer that no function dereferences.
 unsafe extern "C" fn process() -> *mut OSSL_LIB_CTX {
     NonNull::dangling().as_ptr()
 }
 
-/// What a thread has is freed when it ends, and what the process has is not.
+/// Does nothing: a thread's state is freed when the thread ends, and the process's state is never
+/// freed.
 unsafe extern "C" fn leave(_: *mut OSSL_LIB_CTX) {}
 
 unsafe extern "C" fn load_config(_: *mut OSSL_LIB_CTX, file: *const c_char) -> c_int {
     let Some(functions) = FUNCTIONS.get() else { return 0 };
-    // SAFETY: the first two may be repeated and are what libcrypto does before it reads its own file; the caller's string is one of
-    // C, null is the default name of the first section, and no flags make every failure an error.
+    // SAFETY: the first two calls may be repeated, and libcrypto makes them before it reads its own
+    // file. The caller's string is a C string, null is the default name of the first section, and
+    // without flags every failure is an error.
     unsafe {
         (functions.OPENSSL_load_builtin_modules)();
         (functions.ENGINE_load_builtin_engines)();
@@ -145,7 +149,8 @@ unsafe extern "C" fn get_error(
 ) -> c_ulong {
     let Some(functions) = FUNCTIONS.get() else { return 0 };
     if !function.is_null() {
-        // SAFETY: the caller's pointer, which is valid unless it is null. The code holds a number for the function, not its name.
+        // SAFETY: the caller's pointer is valid unless it is null. The code contains a number for
+        // the function, not its name.
         unsafe { *function = ptr::null() };
     }
     let mut known = 0;
@@ -160,12 +165,13 @@ unsafe extern "C" fn get_error(
     }
 }
 
-/// `RSA`, `EC`, `ED25519`: what private keys of that kind are called in PEM, as by later releases.
+/// Returns `RSA`, `EC`, `ED25519`: the name of the kind in PEM private keys, as later releases do.
 unsafe extern "C" fn type_name(key: *const EVP_PKEY) -> *const c_char {
     let Some(functions) = FUNCTIONS.get() else { return ptr::null() };
     let mut name = ptr::null();
     let (unwanted, text) = (ptr::null_mut(), ptr::null_mut());
-    // SAFETY: the caller's key is alive; its method is null or a constant, and null pointers are allowed for what is not wanted.
+    // SAFETY: the caller's key is alive; its method is null or a constant, and null pointers are
+    // allowed for unused results.
     unsafe {
         let method = (functions.EVP_PKEY_get0_asn1)(key);
         (functions.EVP_PKEY_asn1_get0_info)(unwanted, unwanted, unwanted, text, &mut name, method);
@@ -191,7 +197,7 @@ unsafe extern "C" fn new_tls_context(
     FUNCTIONS.get().map_or(ptr::null_mut(), |functions| unsafe { (functions.SSL_CTX_new)(method) })
 }
 
-/// The names that OpenSSL 3.0 has for the groups of 1.1.1, which tells of none.
+/// Returns the names of OpenSSL 3.0 for the groups of 1.1.1, which has no such function.
 unsafe extern "C" fn group_name(_: *mut SSL, number: c_int) -> *const c_char {
     let name = match number & !TLSEXT_nid_unknown {
         23 => c"secp256r1",

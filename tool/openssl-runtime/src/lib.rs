@@ -1,13 +1,17 @@
-//! The stock libssl and libcrypto, OpenSSL 3.0 to 4.x, found and loaded when the program runs, behind a safe
-//! interface. For clients and servers with ENGINEs there is OpenSSL 1.1.1, too: [`Libraries::is_legacy`].
+//! A safe interface to the stock libssl and libcrypto, OpenSSL 3.0 to 4.x, which are found and
+//! loaded at run time. For clients and servers with ENGINEs it also supports OpenSSL 1.1.1:
+//! [`Libraries::is_legacy`].
 //!
-//! Nothing is linked when the program is built: no headers, no generated bindings. [`Libraries`] finds the system's
-//! OpenSSL or opens another one; a [`LibraryContext`] holds providers and configuration; [`Key`] is whatever key
-//! those providers know; [`SslContext`] and [`MemoryConnection`] do TLS in memory, where
-//! [`handshake_in_memory`] and [`wire`] let a test tamper with it, and [`TlsStream`] does it over a socket.
+//! The program does not link to OpenSSL when it is built, and needs no headers and no generated
+//! bindings. [`Libraries`] finds the system's OpenSSL or opens another one. A [`LibraryContext`]
+//! holds providers and configuration. A [`Key`] is a key of any algorithm that those providers
+//! know. [`SslContext`] and [`MemoryConnection`] do TLS in memory, and [`handshake_in_memory`] and
+//! [`wire`] let a test tamper with it. [`TlsStream`] does TLS over a socket.
 //!
 //! ```
-//! use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, handshake_in_memory};
+//! use openssl_runtime::{
+//!     Certificate, KeyType, Libraries, LibraryContext, SslContext, handshake_in_memory,
+//! };
 //!
 //! # fn main() -> Result<(), openssl_runtime::Error> {
 //! # if Libraries::system().is_err() { return Ok(()); }
@@ -22,9 +26,9 @@
 //! # }
 //! ```
 //!
-//! Every failure carries the text of OpenSSL's error queue. Modules and libraries that are loaded run as part of the
-//! program, with its rights: safe Rust ends at their doors, and this crate trusts that they keep to OpenSSL's
-//! documented interfaces.
+//! Every failure carries the text of OpenSSL's error queue. Loaded modules and libraries run as
+//! part of the program, with its rights. The guarantees of safe Rust do not apply to them, and this
+//! crate trusts that they follow OpenSSL's documented interfaces.
 
 #![cfg(unix)]
 

@@ -1,4 +1,4 @@
-//! Finding and loading libcrypto and libssl.
+//! Finds and loads libcrypto and libssl.
 
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_ulong, c_void};
 use std::fmt;
@@ -15,20 +15,20 @@ use crate::error::{Error, Failure, text};
 use crate::legacy;
 use crate::symbols::Symbols;
 
-/// The sonames' suffixes this crate knows the interface of, in the order they are tried.
+/// The supported soname suffixes, in the order in which they are tried.
 const SONAME_VERSIONS: [&str; 2] = ["3", "4"];
-/// The one that somebody has to ask for.
+/// The soname suffix of OpenSSL 1.1.1, which is loaded only on request.
 const LEGACY_SONAME_VERSION: &str = "1.1";
 
 /// One OpenSSL, loaded into this process; clones share it.
 ///
-/// It is initialised without reading any configuration file, so that what a [`LibraryContext`] holds is what the
-/// program put there; [`LibraryContext::load_config`] and [`Libraries::default_config_file`] give what an
-/// application would see.
+/// It is initialised without a configuration file, so that a [`LibraryContext`] contains only what
+/// the program put there. [`LibraryContext::load_config`] with [`Libraries::default_config_file`]
+/// gives the configuration that an application would see.
 ///
-/// The libraries stay in the process for good: OpenSSL registers thread-exit handlers that point into its code and
-/// has no call that takes them back, so unloading would leave them dangling. For the same reason it is told to
-/// leave its state alone when the process exits: threads may still be using it.
+/// The libraries are never unloaded. OpenSSL registers thread-exit handlers that point into its
+/// code and has no function to remove them, so unloading would leave them dangling. For the same
+/// reason OpenSSL does not free its state when the process exits: threads may still be using it.
 ///
 /// [`LibraryContext`]: crate::LibraryContext
 /// [`LibraryContext::load_config`]: crate::LibraryContext::load_config
@@ -47,7 +47,7 @@ struct Inner {
 /// A version of OpenSSL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// The first number: 3 or 4, or 1 of OpenSSL 1.1.1.
+    /// The first number: 3 or 4, or 1 for OpenSSL 1.1.1.
     pub major: u32,
     /// The second number.
     pub minor: u32,
@@ -72,12 +72,12 @@ impl fmt::Debug for Libraries {
 }
 
 impl Libraries {
-    /// Loads the system's OpenSSL the way an application would: `libcrypto.so.3` and `libssl.so.3` from the dynamic
-    /// loader's path, else version 4 of both.
+    /// Loads the system's OpenSSL as an application would: `libcrypto.so.3` and `libssl.so.3` from
+    /// the dynamic loader's path, otherwise version 4 of both.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] with everything that was tried, and the errors of [`Libraries::open`].
+    /// [`Error::NotFound`] with every attempt, and the errors of [`Libraries::open`].
     pub fn system() -> Result<Self, Error> {
         let names = SONAME_VERSIONS.map(|version| file_names(Path::new(""), version));
         let mut tried = Vec::new();
@@ -92,11 +92,13 @@ impl Libraries {
         Err(Error::NotFound(tried))
     }
 
-    /// Loads the OpenSSL in a directory, such as the `lib` of an installation: 3.0 or later, else 1.1.1.
+    /// Loads the OpenSSL in a directory, such as the `lib` of an installation: 3.0 or later,
+    /// otherwise 1.1.1.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`] when the directory has no pair of libraries, and the errors of [`Libraries::open`].
+    /// [`Error::NotFound`] when the directory has no libcrypto of a supported version, and the
+    /// errors of [`Libraries::open`].
     pub fn open_directory(directory: impl AsRef<Path>) -> Result<Self, Error> {
         let directory = absolute(directory.as_ref())?;
         let versions = SONAME_VERSIONS.iter().chain([&LEGACY_SONAME_VERSION]);
@@ -112,15 +114,16 @@ impl Libraries {
         }
     }
 
-    /// Loads exactly these two files. Loading runs their initialisers: the caller trusts them as it trusts a program
-    /// it starts.
+    /// Loads exactly these two files. This runs their initialisers; the caller must trust them as
+    /// it trusts a program that it starts.
     ///
-    /// They may be of OpenSSL 1.1.1: see [`Libraries::is_legacy`].
+    /// They may belong to OpenSSL 1.1.1: see [`Libraries::is_legacy`].
     ///
     /// # Errors
     ///
-    /// [`Error::Load`] when a file cannot be loaded, [`Error::Unsupported`] when it is older than 1.1.1 or not
-    /// OpenSSL, [`Error::MixedLibraries`] when the process holds another libcrypto of the same soname.
+    /// [`Error::Load`] when a file cannot be loaded, [`Error::Unsupported`] when it is older than
+    /// 1.1.1 or not OpenSSL, [`Error::MixedLibraries`] when the process holds another libcrypto of
+    /// the same soname.
     pub fn open(libcrypto: impl AsRef<Path>, libssl: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_named(&absolute(libcrypto.as_ref())?, &absolute(libssl.as_ref())?)
     }
@@ -136,7 +139,8 @@ impl Libraries {
             let bound = bound_address.and_then(containing_file).unwrap_or_default();
             Err(Error::MixedLibraries { wanted: libcrypto_path.clone(), bound })
         };
-        // libssl names its libcrypto without a path and gets the first one of that name in the process.
+        // libssl names its libcrypto without a path, and gets the first library of that name in the
+        // process.
         let first = libcrypto_name.file_name().and_then(already_loaded);
         let first_address = first.and_then(|library| address(&library, "OpenSSL_version_num"));
         if first_address.is_some() && first_address != version_address {
@@ -151,7 +155,8 @@ impl Libraries {
             .and_then(containing_file)
             .unwrap_or_else(|| libssl_name.into());
         let missing = |symbol| Error::MissingSymbol { path: libcrypto_path.clone(), symbol };
-        // SAFETY: both come from OpenSSL 1.1.1 or 3.0 or later, as just checked, and are never closed.
+        // SAFETY: both come from OpenSSL 1.1.1 or 3.0 or later, as just checked, and are never
+        // closed.
         let mut symbols =
             unsafe { Symbols::load(&libcrypto, &libssl, is_legacy) }.map_err(missing)?;
         if is_legacy {
@@ -181,17 +186,17 @@ impl Libraries {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The loaded library's version.
+    /// Returns the loaded library's version.
     pub fn version(&self) -> Version {
         self.inner.version
     }
 
-    /// Whether it is OpenSSL 1.1.1, whose ENGINEs are the whole process's.
+    /// True for OpenSSL 1.1.1, whose ENGINEs belong to the whole process.
     ///
-    /// It has no library contexts and no providers: every [`LibraryContext`] of it is the process,
-    /// [`LibraryContext::load_config`] configures that, and there are clients and servers that take what it holds. Whatever
-    /// else takes a provider fails with an error that names the function that 1.1.1 does not have; lists of what providers
-    /// offer are empty.
+    /// OpenSSL 1.1.1 has no library contexts and no providers. Every [`LibraryContext`] of it
+    /// stands for the process, [`LibraryContext::load_config`] configures the process, and clients
+    /// and servers use this configuration. Any function that needs a provider fails with an error
+    /// that names the function missing in 1.1.1. Lists of provider offers are empty.
     ///
     /// [`LibraryContext`]: crate::LibraryContext
     /// [`LibraryContext::load_config`]: crate::LibraryContext::load_config
@@ -199,28 +204,29 @@ impl Libraries {
         self.inner.version.major < OLDEST_MAJOR
     }
 
-    /// The version as OpenSSL prints it, with its date: "OpenSSL 3.0.2 15 Mar 2022".
+    /// Returns the version as OpenSSL prints it, with its date: "OpenSSL 3.0.2 15 Mar 2022".
     pub fn version_text(&self) -> String {
         // SAFETY: returns a constant string for every argument.
         unsafe { text((self.symbols().OpenSSL_version)(OPENSSL_VERSION)) }.unwrap_or_default()
     }
 
-    /// The file libcrypto really came from.
+    /// Returns the file from which libcrypto was actually loaded.
     pub fn libcrypto_path(&self) -> &Path {
         &self.inner.libcrypto_path
     }
 
-    /// The file libssl really came from.
+    /// Returns the file from which libssl was actually loaded.
     pub fn libssl_path(&self) -> &Path {
         &self.inner.libssl_path
     }
 
-    /// The directory in which providers are looked for, unless `OPENSSL_MODULES` or a search path says otherwise.
+    /// Returns the directory in which OpenSSL looks for providers, unless `OPENSSL_MODULES` or a
+    /// search path names another one.
     pub fn modules_dir(&self) -> PathBuf {
         self.info(OPENSSL_INFO_MODULES_DIR)
     }
 
-    /// The directory of the configuration file that is built into the library.
+    /// Returns the directory of the configuration file that is built into the library.
     pub fn config_dir(&self) -> PathBuf {
         self.info(OPENSSL_INFO_CONFIG_DIR)
     }
@@ -230,8 +236,9 @@ impl Libraries {
         unsafe { text((self.symbols().OPENSSL_info)(kind)) }.unwrap_or_default().into()
     }
 
-    /// The configuration file applications read by default: `OPENSSL_CONF` if that is set (and the program is not
-    /// setuid), else `openssl.cnf` in [`Libraries::config_dir`]. It need not exist.
+    /// Returns the configuration file that applications read by default: `OPENSSL_CONF` if that is
+    /// set (and the program is not setuid), otherwise `openssl.cnf` in [`Libraries::config_dir`].
+    /// The file need not exist.
     pub fn default_config_file(&self) -> PathBuf {
         let symbols = self.symbols();
         // SAFETY: no arguments; the string returned is ours to free.
@@ -256,27 +263,29 @@ fn file_names(directory: &Path, version: &str) -> (PathBuf, PathBuf) {
     (file("libcrypto"), file("libssl"))
 }
 
-/// The loader searches its path for a name without a slash; a path must have one.
+/// Makes a path absolute. The loader searches its path for a name without a slash, so a path must
+/// contain one.
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(Error::Io)
 }
 
 fn load(name: &Path) -> Result<ManuallyDrop<Library>, Error> {
-    // SAFETY: runs the library's initialisers, which the caller of `open` trusts; it is never unloaded.
+    // SAFETY: runs the library's initialisers, which the caller of `open` trusts; it is never
+    // unloaded.
     let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) };
     library
         .map(ManuallyDrop::new)
         .map_err(|error| Error::Load { path: name.into(), reason: reason(&error) })
 }
 
-/// The library the process holds under this name, if it holds one.
+/// Returns the library of this name that the process already holds, if there is one.
 fn already_loaded(name: &OsStr) -> Option<ManuallyDrop<Library>> {
     // SAFETY: loads nothing, so runs nothing.
     let library = unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL | libc::RTLD_NOLOAD) };
     library.ok().map(ManuallyDrop::new)
 }
 
-/// The loader's own sentence, which libloading keeps in the error's source or debug text.
+/// Returns the loader's message, which libloading keeps in the error's source or debug text.
 fn reason(error: &libloading::Error) -> String {
     match error {
         libloading::Error::DlOpen { source } | libloading::Error::DlSym { source } => {
@@ -286,7 +295,8 @@ fn reason(error: &libloading::Error) -> String {
     }
 }
 
-/// Where the loader finds `name` from this library: in itself, else in what it was linked to.
+/// Returns the address that the loader finds for `name` from this library: in the library itself,
+/// otherwise in the libraries that it is linked to.
 fn address(library: &Library, name: &str) -> Option<*const c_void> {
     // SAFETY: only the address is taken; nothing is called or read through it.
     unsafe { library.get::<*const c_void>(name.as_bytes()) }
@@ -294,7 +304,7 @@ fn address(library: &Library, name: &str) -> Option<*const c_void> {
         .map(|symbol| symbol.as_raw_ptr().cast_const())
 }
 
-/// The file an address was loaded from.
+/// Returns the file from which an address was loaded.
 fn containing_file(address: *const c_void) -> Option<PathBuf> {
     let mut info = libc::Dl_info {
         dli_fname: ptr::null(),
@@ -302,7 +312,7 @@ fn containing_file(address: *const c_void) -> Option<PathBuf> {
         dli_sname: ptr::null(),
         dli_saddr: ptr::null_mut(),
     };
-    // SAFETY: any address may be asked about; `info` is valid for writing.
+    // SAFETY: any address is a valid argument; `info` is valid for writing.
     if unsafe { libc::dladdr(address, &mut info) } == 0 || info.dli_fname.is_null() {
         return None;
     }
@@ -313,10 +323,10 @@ fn containing_file(address: *const c_void) -> Option<PathBuf> {
 
 /// The first number of the oldest release with providers.
 const OLDEST_MAJOR: u32 = 3;
-/// The first of 1.1.1, as its number has it; 1.1.0 has no TLS 1.3.
+/// The version number of the first 1.1.1; 1.1.0 has no TLS 1.3.
 const OLDEST_LEGACY: c_ulong = 0x1010_1000;
 
-/// Whether it is OpenSSL 1.1.1, and not 3.0 or later.
+/// True if the library is OpenSSL 1.1.1, and not 3.0 or later.
 fn is_legacy(libcrypto: &Library, path: &Path) -> Result<bool, Error> {
     // SAFETY: every libcrypto since 1.1.0 has these two functions with these types.
     let functions = unsafe {
@@ -341,13 +351,13 @@ fn is_legacy(libcrypto: &Library, path: &Path) -> Result<bool, Error> {
     Ok(number >> 28 < OLDEST_MAJOR.into())
 }
 
-/// A path as OpenSSL takes it.
+/// Converts a path for OpenSSL.
 pub(crate) fn c_path(path: &Path) -> Result<CString, Error> {
     CString::new(path.as_os_str().as_bytes())
         .map_err(|_| Error::Input(format!("the path {} contains a NUL byte", path.display())))
 }
 
-/// A text as OpenSSL takes it; `what` names it in the error.
+/// Converts a text for OpenSSL; `what` names the text in the error.
 pub(crate) fn c_text(what: &str, value: &str) -> Result<CString, Error> {
     CString::new(value)
         .map_err(|_| Error::Input(format!("the {what} {value:?} contains a NUL byte")))

@@ -1,4 +1,4 @@
-//! What passes over a connection, as libssl tells its message callback.
+//! The messages of a connection, as libssl reports them to its message callback.
 
 use std::ffi::{c_int, c_void};
 use std::slice;
@@ -12,15 +12,15 @@ use crate::wire::{ServerChoice, server_choice};
 /// A handshake message as it was sent or received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Message {
-    /// Whether this side sent it.
+    /// True if this side sent it.
     pub sent: bool,
-    /// Its type: 1 for ClientHello, 2 for ServerHello and so on (RFC 8446, appendix B.3).
+    /// The type: 1 for ClientHello, 2 for ServerHello and so on (RFC 8446, appendix B.3).
     pub kind: u8,
-    /// Its length with its header.
+    /// The length, including the header.
     pub bytes: usize,
 }
 
-/// What has been seen so far.
+/// The messages and parameters seen so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Observer {
     pub(crate) alert_sent: Option<Alert>,
@@ -30,7 +30,8 @@ pub(crate) struct Observer {
     pub(crate) messages: Vec<Message>,
 }
 
-/// A connection that goes on for long, with new tickets and keys, is not to fill the memory.
+/// The maximum number of recorded messages, so that a long connection with new tickets and keys
+/// does not fill the memory.
 const MAX_MESSAGES: usize = 64;
 
 impl Observer {
@@ -53,7 +54,8 @@ impl Observer {
     }
 }
 
-/// libssl's message callback; its state is the connection's [`Observer`]. Nothing in it panics.
+/// libssl's message callback; its state is the connection's [`Observer`]. The callback never
+/// panics.
 pub(crate) unsafe extern "C" fn message_callback(
     write: c_int,
     _version: c_int,
@@ -66,9 +68,9 @@ pub(crate) unsafe extern "C" fn message_callback(
     if message.is_null() || state.is_null() {
         return;
     }
-    // SAFETY: the connection owns the observer and does not touch it while it is in a call to libssl.
+    // SAFETY: the connection owns the observer and does not access it during a call to libssl.
     let observer = unsafe { &mut *state.cast::<Observer>() };
-    // SAFETY: libssl describes the message truthfully, for the time of the call.
+    // SAFETY: libssl passes a valid pointer and length for the duration of the call.
     let message = unsafe { slice::from_raw_parts(message.cast(), length) };
     outside(|| observer.see(write != 0, content_type, message));
 }

@@ -1,4 +1,4 @@
-//! An object of OpenSSL's that is freed when it goes out of scope.
+//! A pointer to an OpenSSL object that is freed when it is dropped.
 
 use std::ptr::NonNull;
 
@@ -10,11 +10,13 @@ pub(crate) struct Owned<T> {
 }
 
 impl<T> Owned<T> {
-    /// Takes `pointer` over; `None` when it is null, as OpenSSL's constructors say "failed".
+    /// Takes ownership of `pointer`; `None` when it is null, which OpenSSL's constructors return on
+    /// failure.
     ///
     /// # Safety
     ///
-    /// `pointer` is null or an object nobody else frees, and `free` is its type's free function.
+    /// `pointer` is null or an object that has no other owner, and `free` is the free function of
+    /// its type.
     pub(crate) unsafe fn new(pointer: *mut T, free: unsafe extern "C" fn(*mut T)) -> Option<Self> {
         NonNull::new(pointer).map(|pointer| Self { pointer, free })
     }
@@ -23,7 +25,7 @@ impl<T> Owned<T> {
         self.pointer.as_ptr()
     }
 
-    /// Gives the object up without freeing it.
+    /// Returns the object without freeing it.
     pub(crate) fn into_raw(self) -> *mut T {
         let pointer = self.pointer.as_ptr();
         std::mem::forget(self);
@@ -33,7 +35,7 @@ impl<T> Owned<T> {
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
-        // SAFETY: `new`'s contract: the object is ours alone and `free` belongs to its type.
+        // SAFETY: `new`'s contract: the object has no other owner, and `free` belongs to its type.
         inside(|| unsafe { (self.free)(self.pointer.as_ptr()) });
     }
 }

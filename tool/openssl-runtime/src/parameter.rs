@@ -1,4 +1,4 @@
-//! OSSL_PARAM arrays: values passed to OpenSSL and read back from it.
+//! OSSL_PARAM arrays: values passed to OpenSSL and read from it.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use crate::error::{Error, text};
 use crate::library::c_text;
 use crate::types::OSSL_PARAM;
 
-/// A value to pass under a name, when a key is generated, imported or changed.
+/// A named value for generating, importing or changing a key.
 #[derive(Clone, Copy)]
 pub enum Value<'a> {
     /// A text, such as the name of a group.
@@ -20,7 +20,7 @@ pub enum Value<'a> {
     Number(u64),
 }
 
-/// A value a provider tells about itself.
+/// A value that a provider reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProviderValue {
     /// A text.
@@ -31,7 +31,7 @@ pub enum ProviderValue {
     Number(i64),
 }
 
-/// An array to pass, with what of its storage is not the caller's.
+/// An array to pass to OpenSSL, with the parts of its storage that the caller does not own.
 pub(crate) struct InputParameters<'a> {
     array: Vec<OSSL_PARAM>,
     _names: Vec<CString>,
@@ -78,13 +78,14 @@ impl<'a> InputParameters<'a> {
         Ok(this)
     }
 
-    /// The array; OpenSSL takes it as mutable in places but does not write to values it is given.
+    /// Returns the array. OpenSSL takes it as mutable in places, but does not write to input
+    /// values.
     pub(crate) fn as_mut_ptr(&mut self) -> *mut OSSL_PARAM {
         self.array.as_mut_ptr()
     }
 }
 
-/// The terminator of an array.
+/// Returns the terminator of an array.
 pub(crate) fn end() -> OSSL_PARAM {
     OSSL_PARAM {
         key: ptr::null(),
@@ -95,7 +96,7 @@ pub(crate) fn end() -> OSSL_PARAM {
     }
 }
 
-/// One parameter to be filled in by the callee, with room for every type.
+/// One parameter for the callee to fill in, with space for every type.
 pub(crate) struct OutputParameter {
     number: i64,
     pointer: *const c_char,
@@ -103,14 +104,14 @@ pub(crate) struct OutputParameter {
 }
 
 impl OutputParameter {
-    /// Room for texts and bytes, which providers keep short.
+    /// The space for texts and bytes; providers keep these short.
     const BUFFER_BYTES: usize = 4096;
 
     pub(crate) fn new() -> Self {
         Self { number: 0, pointer: ptr::null(), buffer: vec![0; Self::BUFFER_BYTES] }
     }
 
-    /// A request for `name` as a value of this type; `None` for a type there is none for.
+    /// Returns a request for `name` as a value of this type; `None` for an unsupported type.
     pub(crate) fn request(
         &mut self,
         name: &CStr,
@@ -135,11 +136,12 @@ impl OutputParameter {
         ])
     }
 
-    /// The value that was filled in; `None` if it was not.
+    /// Returns the value that was filled in; `None` if there is none.
     ///
     /// # Safety
     ///
-    /// `parameter` is the request made from this object, after a callee that keeps to OSSL_PARAM's rules filled it.
+    /// `parameter` is the request made from this object, and a callee that follows OSSL_PARAM's
+    /// rules has filled it.
     pub(crate) unsafe fn value(&self, parameter: &OSSL_PARAM) -> Option<ProviderValue> {
         if parameter.return_size == OSSL_PARAM_UNMODIFIED {
             return None;
@@ -160,7 +162,7 @@ impl OutputParameter {
     }
 }
 
-/// The elements of an array before its terminator.
+/// Returns the elements of an array before its terminator.
 ///
 /// # Safety
 ///
@@ -170,9 +172,10 @@ pub(crate) unsafe fn elements<'a>(
 ) -> impl Iterator<Item = &'a OSSL_PARAM> {
     let mut next = array;
     std::iter::from_fn(move || {
-        // SAFETY: null, or at an element: the first one, or the one after one that was not the terminator.
+        // SAFETY: null, or a pointer to an element: the first one, or the successor of an element
+        // that was not the terminator.
         let element = unsafe { next.as_ref() }.filter(|element| !element.key.is_null())?;
-        // SAFETY: as the element is not the terminator, another one follows.
+        // SAFETY: the element is not the terminator, so another one follows.
         next = unsafe { next.add(1) };
         Some(element)
     })
@@ -188,11 +191,11 @@ pub(crate) unsafe fn find<'a>(array: *const OSSL_PARAM, name: &CStr) -> Option<&
     unsafe { elements(array).find(|element| CStr::from_ptr(element.key) == name) }
 }
 
-/// A text value; providers count the final NUL in or not.
+/// Returns a text value. Some providers count the final NUL in the size, others do not.
 ///
 /// # Safety
 ///
-/// The parameter describes its data truthfully.
+/// The parameter's type, pointer and size describe its data correctly.
 pub(crate) unsafe fn utf8(parameter: &OSSL_PARAM) -> Option<String> {
     if parameter.data_type != OSSL_PARAM_UTF8_STRING || parameter.data.is_null() {
         return None;
@@ -206,11 +209,12 @@ fn until_nul(bytes: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// A number of 4 or 8 bytes; `None` for other sizes and types, and for what is over `i64`.
+/// Returns a number of 4 or 8 bytes; `None` for other sizes and types, and for values above the
+/// range of `i64`.
 ///
 /// # Safety
 ///
-/// The parameter describes its data truthfully.
+/// The parameter's type, pointer and size describe its data correctly.
 pub(crate) unsafe fn number(parameter: &OSSL_PARAM) -> Option<i64> {
     if parameter.data.is_null() {
         return None;

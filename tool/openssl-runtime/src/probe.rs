@@ -1,4 +1,5 @@
-//! Compares constants and signatures with the installed headers: a C file full of static assertions is compiled.
+//! Compares constants and signatures with the installed headers, by compiling a C file of static
+//! assertions.
 
 use std::fmt::Write;
 use std::mem::offset_of;
@@ -10,8 +11,9 @@ use crate::legacy;
 use crate::symbols::SIGNATURES;
 use crate::types::OSSL_PARAM;
 
-/// `const` came and went in signatures between OpenSSL 3.0 and 4.0 and changes no calling convention, so it is
-/// defined away. The system's headers come first, with theirs intact.
+/// The includes of the C file. Signatures gained and lost `const` between OpenSSL 3.0 and 4.0. It
+/// does not change the calling convention, so the file defines it as nothing. The system's headers
+/// come first and keep their `const`.
 const PRELUDE: &str = r#"
 #include <inttypes.h>
 #include <limits.h>
@@ -65,7 +67,7 @@ fn constants_and_signatures_are_those_of_the_headers() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What OpenSSL 1.1.1 has of both tables.
+/// Checks the part of both tables that OpenSSL 1.1.1 has.
 #[test]
 fn signatures_are_those_of_the_headers_of_1_1_1() {
     let Some(prefix) = [true, false].into_iter().find_map(artifacts::legacy_openssl) else {
@@ -138,7 +140,7 @@ fn source() -> String {
         .unwrap();
     for (number, name) in alert::NAMES {
         let name = name.to_uppercase().replace("CANCELED", "CANCELLED");
-        // close_notify has no name with the others' prefix in all versions.
+        // In some versions close_notify has a name with another prefix.
         let prefix = if *number == 0 { "SSL3_AD" } else { "SSL_AD" };
         writeln!(source, "_Static_assert({prefix}_{name} == {number}, \"{name}\");").unwrap();
     }
@@ -146,7 +148,7 @@ fn source() -> String {
     source
 }
 
-/// That a function has this name, these arguments and this result.
+/// Returns a static assertion that a function has this name, these arguments and this result.
 fn assertion((name, arguments, result): &(&str, &[&str], &str)) -> String {
     let arguments: Vec<_> = arguments.iter().map(|argument| c_type(argument)).collect();
     let arguments = if arguments.is_empty() { "void".into() } else { arguments.join(", ") };
@@ -156,7 +158,7 @@ fn assertion((name, arguments, result): &(&str, &[&str], &str)) -> String {
     )
 }
 
-/// A Rust type of the symbol table as C.
+/// Translates a Rust type of the symbol table to C.
 fn c_type(rust: &str) -> String {
     let rust = rust.replace(' ', "");
     for pointer in ["*mut", "*const"] {

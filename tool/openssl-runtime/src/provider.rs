@@ -1,4 +1,4 @@
-//! Providers: loading them, what they say about themselves, and the TLS groups they offer.
+//! Providers: loading them, their information about themselves, and their TLS groups.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;
@@ -11,8 +11,9 @@ use crate::parameter::{OutputParameter, ProviderValue, elements, find, number, u
 use crate::symbols::Symbols;
 use crate::types::{OSSL_PARAM, OSSL_PROVIDER};
 
-/// A loaded, active provider. Dropping it deactivates it again, unless a configuration or another handle keeps it
-/// active; keys made with it hold on to its code. See [`Provider::keep`].
+/// A loaded, active provider. Dropping it deactivates the provider, unless a configuration or
+/// another handle keeps it active. Keys of the provider keep its code loaded. See
+/// [`Provider::keep`].
 #[must_use = "dropping the provider unloads it; `keep` leaves it active"]
 pub struct Provider {
     pointer: NonNull<OSSL_PROVIDER>,
@@ -25,46 +26,47 @@ unsafe impl Send for Provider {}
 // SAFETY: as above.
 unsafe impl Sync for Provider {}
 
-/// What a provider says about itself.
+/// A provider's information about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderInfo {
-    /// The name it is loaded under: as in the configuration, or its path.
+    /// The name under which it is loaded: the name in the configuration, or its path.
     pub name: String,
-    /// Its own full name, such as "OpenSSL Default Provider".
+    /// Its full name, such as "OpenSSL Default Provider".
     pub title: Option<String>,
     /// Its version.
     pub version: Option<String>,
-    /// Which build of that version it is.
+    /// The build of that version.
     pub build: Option<String>,
-    /// Whether it says that it is in working order; `None` when it says nothing.
+    /// True if it reports that it is in working order; `None` if it reports nothing.
     pub running: Option<bool>,
 }
 
-/// A group a provider offers to TLS.
+/// A group that a provider offers to TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsGroup {
-    /// The name the provider is loaded under.
+    /// The name under which the provider is loaded.
     pub provider: String,
-    /// The name by which configurations call it.
+    /// The group's name in configurations.
     pub name: String,
-    /// The provider's own name for it.
+    /// The provider's internal name for the group.
     pub internal_name: String,
-    /// The algorithm whose keys are its key shares.
+    /// The algorithm of the keys in its key shares.
     pub algorithm: String,
     /// The code point on the wire.
     pub id: u16,
-    /// The claimed strength in bits; libssl leaves out groups below its security level.
+    /// The claimed strength in bits; libssl omits groups below its security level.
     pub security_bits: u32,
-    /// Whether it is a KEM rather than a key exchange.
+    /// True for a KEM, false for a key exchange.
     pub is_kem: bool,
-    /// Lowest protocol version it is for: 0x0303, 0x0304, 0 for no bound, negative for none at all.
+    /// The lowest protocol version that may use the group: 0x0303, 0x0304, 0 for no bound, negative
+    /// if no version may.
     pub min_tls: i32,
-    /// Highest protocol version it is for, likewise.
+    /// The highest protocol version, in the same form.
     pub max_tls: i32,
 }
 
 impl TlsGroup {
-    /// Whether it may be used in TLS 1.3.
+    /// True if the group may be used in TLS 1.3.
     pub fn in_tls13(&self) -> bool {
         let (min, max) = (self.min_tls, self.max_tls);
         min >= 0 && max >= 0 && min <= TLS1_3_VERSION && (max == 0 || max >= TLS1_3_VERSION)
@@ -82,22 +84,23 @@ impl Provider {
         Ok(Self { pointer, context: context.clone(), unload_on_drop: true })
     }
 
-    /// The context it was loaded into.
+    /// Returns the library context of the provider.
     pub fn context(&self) -> &LibraryContext {
         &self.context
     }
 
-    /// What it says about itself.
+    /// Returns the provider's information about itself.
     pub fn info(&self) -> ProviderInfo {
         // SAFETY: the provider is loaded as long as `self` lives.
         unsafe { info(self.context.enter(), self.pointer.as_ptr()) }
     }
 
-    /// Every parameter it has to tell, by name: its version and whatever else it wishes to show.
+    /// Returns every parameter that the provider reports, by name: its version and any others.
     pub fn parameters(&self) -> Vec<(String, ProviderValue)> {
         let symbols = self.context.enter();
         let provider = self.pointer.as_ptr();
-        // SAFETY: the provider is loaded; null or a terminated array that lasts as long as it is.
+        // SAFETY: the provider is loaded; the result is null or a terminated array that lasts as
+        // long as the provider.
         let descriptions = unsafe { elements((symbols.OSSL_PROVIDER_gettable_params)(provider)) };
         descriptions
             .filter_map(|description| {
@@ -111,19 +114,19 @@ impl Provider {
             .collect()
     }
 
-    /// The groups it offers to TLS.
+    /// Returns the groups that the provider offers to TLS.
     pub fn tls_groups(&self) -> Vec<TlsGroup> {
         // SAFETY: the provider is loaded.
         unsafe { tls_groups(self.context.enter(), self.pointer.as_ptr()) }
     }
 
-    /// Leaves it active for as long as its context lives.
+    /// Keeps the provider active as long as its context lives.
     pub fn keep(mut self) {
         self.unload_on_drop = false;
         self.context.keep(self.pointer);
     }
 
-    /// Deactivates it now and tells whether that worked.
+    /// Deactivates the provider now and reports a failure.
     ///
     /// # Errors
     ///
@@ -134,10 +137,11 @@ impl Provider {
         self.context.expect(status, || "unload the provider".into())
     }
 
-    /// Gives back the reference `load` took; to be called once.
+    /// Releases the reference that `load` took; to be called once.
     fn give_back(&self) -> i32 {
         let symbols = self.context.enter();
-        // SAFETY: the context is alive, and this is done once: by `unload`, or by `drop` if there was neither that nor `keep`.
+        // SAFETY: the context is alive. This is called once: by `unload`, or by `drop` if neither
+        // `unload` nor `keep` was called.
         unsafe { (symbols.OSSL_PROVIDER_unload)(self.pointer.as_ptr()) }
     }
 }
@@ -151,8 +155,8 @@ impl Drop for Provider {
 }
 
 impl LibraryContext {
-    /// The active providers, however they were loaded. Where none was loaded explicitly, asking activates OpenSSL's
-    /// fallback, `default`.
+    /// Returns the active providers, however they were loaded. If none was loaded explicitly, this
+    /// call activates OpenSSL's fallback, `default`.
     pub fn active_providers(&self) -> Vec<ProviderInfo> {
         self.each_provider(|symbols, provider| {
             // SAFETY: called with an active provider.
@@ -160,7 +164,7 @@ impl LibraryContext {
         })
     }
 
-    /// The TLS groups of all active providers, in the providers' order.
+    /// Returns the TLS groups of all active providers, in the providers' order.
     pub fn tls_groups(&self) -> Vec<TlsGroup> {
         self.each_provider(|symbols, provider| {
             // SAFETY: called with an active provider.
@@ -172,7 +176,8 @@ impl LibraryContext {
         let symbols = self.enter();
         let mut visitor = Visitor { symbols, visit, found: Vec::new() };
         let state = (&raw mut visitor).cast();
-        // SAFETY: the context is alive; the callback gets `visitor` back as its state, during the call only.
+        // SAFETY: the context is alive; the callback receives `visitor` as its state, only during
+        // the call.
         unsafe { (symbols.OSSL_PROVIDER_do_all)(self.as_ptr(), Some(visit_provider::<T>), state) };
         visitor.found
     }
@@ -226,7 +231,7 @@ unsafe fn info(symbols: &Symbols, provider: *const OSSL_PROVIDER) -> ProviderInf
     }
 }
 
-/// Asks for one parameter.
+/// Requests one parameter.
 ///
 /// # Safety
 ///
@@ -240,7 +245,8 @@ unsafe fn ask(
 ) -> Option<ProviderValue> {
     let mut room = OutputParameter::new();
     let mut request = room.request(name, data_type, number_bytes)?;
-    // SAFETY: the provider is loaded, and the request a terminated array with room behind it.
+    // SAFETY: the provider is loaded, and the request is a terminated array with space for the
+    // value.
     let status = unsafe { (symbols.OSSL_PROVIDER_get_params)(provider, request.as_mut_ptr()) };
     // SAFETY: the provider has filled the request made from `room`.
     if status == 1 { unsafe { room.value(&request[0]) } } else { None }
@@ -252,7 +258,8 @@ unsafe fn ask(
 unsafe fn tls_groups(symbols: &Symbols, provider: *const OSSL_PROVIDER) -> Vec<TlsGroup> {
     let mut groups: Vec<TlsGroup> = Vec::new();
     let state = (&raw mut groups).cast();
-    // SAFETY: the provider is loaded; `note_group` gets `groups` back as its state, during the call only.
+    // SAFETY: the provider is loaded; `note_group` receives `groups` as its state, only during the
+    // call.
     unsafe {
         (symbols.OSSL_PROVIDER_get_capabilities)(
             provider,
@@ -278,7 +285,7 @@ unsafe extern "C" fn note_group(parameters: *const OSSL_PARAM, state: *mut c_voi
     1
 }
 
-/// A group's description; `None` when something libssl needs is missing.
+/// Reads a group's description; `None` if a part that libssl needs is missing.
 ///
 /// # Safety
 ///

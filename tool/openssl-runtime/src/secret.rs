@@ -4,7 +4,8 @@ use std::ops::Deref;
 
 use zeroize::Zeroizing;
 
-/// Secret bytes: a shared secret or a private key. They read as a slice and are erased when dropped.
+/// Secret bytes: a shared secret or a private key. They can be read as a slice and are erased when
+/// dropped.
 pub struct Secret(Zeroizing<Vec<u8>>);
 
 impl Secret {
@@ -20,12 +21,12 @@ impl Secret {
         self.0.as_mut_ptr()
     }
 
-    /// Cuts to what was really written.
+    /// Cuts the bytes to the length that was actually written.
     pub(crate) fn shorten(&mut self, length: usize) {
         self.0.truncate(length);
     }
 
-    /// For bytes that turn out not to be secret.
+    /// Returns the bytes as a plain vector, for bytes that are not secret.
     pub(crate) fn into_public(mut self) -> Vec<u8> {
         std::mem::take(&mut *self.0)
     }

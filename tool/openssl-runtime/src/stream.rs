@@ -6,32 +6,33 @@ use crate::connection::{MemoryConnection, PeerKey, Progress, Received, Summary};
 use crate::error::Error;
 use crate::tls_context::SslContext;
 
-/// A TLS connection over a blocking stream, such as a `TcpStream`; the stream's own timeouts apply to every single
-/// read and write of it, and interrupted calls are taken up again.
+/// A TLS connection over a blocking stream, such as a `TcpStream`. The stream's own timeouts apply
+/// to each of its reads and writes. Interrupted calls are repeated.
 ///
-/// libssl works on memory and this reads and writes the stream, whole flights at a time: there is no SIGPIPE, and
-/// fewer system calls than libssl's own socket BIO makes.
+/// libssl works in memory, and this type reads and writes the stream, a whole flight at a time.
+/// Therefore there is no SIGPIPE, and there are fewer system calls than with libssl's own socket
+/// BIO.
 pub struct TlsStream<S> {
     connection: MemoryConnection,
     stream: S,
-    /// Taken from the connection but not yet written.
+    /// Bytes taken from the connection but not yet written.
     pending: Vec<u8>,
     buffer: Vec<u8>,
 }
 
-/// One record and what surrounds it.
+/// The size of the read buffer: one record with its header and tag.
 const BUFFER_BYTES: usize = 18 * 1024;
-/// Application data encrypted at a time: one record.
+/// The maximum size of application data that is encrypted at a time: one record.
 const MAX_WRITE_BYTES: usize = 16 * 1024;
 
 impl<S: Read + Write> TlsStream<S> {
-    /// Performs a handshake over the stream, as the context's role. For `server_name` see
+    /// Performs a handshake over the stream, in the role of the context. For `server_name` see
     /// [`MemoryConnection::new`].
     ///
     /// # Errors
     ///
-    /// [`Error::Handshake`] when the handshake failed (the alert, if any, has been sent), [`Error::Io`] when the
-    /// stream did, timeouts included.
+    /// [`Error::Handshake`] when the handshake failed (the alert, if any, has been sent),
+    /// [`Error::Io`] when the stream failed, including timeouts.
     pub fn new(context: &SslContext, stream: S, server_name: Option<&str>) -> Result<Self, Error> {
         let connection = MemoryConnection::new(context, server_name)?;
         let mut this =
@@ -52,17 +53,18 @@ impl<S: Read + Write> TlsStream<S> {
         }
     }
 
-    /// What this side knows of the connection.
+    /// Returns the state of the connection, as this side knows it.
     pub fn summary(&self) -> Summary {
         self.connection.summary()
     }
 
-    /// What is certified of the other side's key.
+    /// Returns the key in the other side's certificate.
     pub fn peer_key(&self) -> Option<PeerKey> {
         self.connection.peer_key()
     }
 
-    /// Says that this side will send no more. The other side may still send; reading until 0 waits for its end.
+    /// Tells the other side that this side will send no more. The other side may still send;
+    /// reading until 0 waits for its end.
     ///
     /// # Errors
     ///
@@ -72,17 +74,18 @@ impl<S: Read + Write> TlsStream<S> {
         Ok(self.send()?)
     }
 
-    /// The stream underneath.
+    /// Returns the underlying stream.
     pub fn get_ref(&self) -> &S {
         &self.stream
     }
 
-    /// Ends TLS without a word and gives the stream back.
+    /// Ends TLS without a close_notify alert, and returns the stream.
     pub fn into_inner(self) -> S {
         self.stream
     }
 
-    /// Writes everything the connection has to send. What a timeout leaves unwritten is kept.
+    /// Writes all bytes that the connection has to send. Keeps the bytes that a timeout leaves
+    /// unwritten.
     fn send(&mut self) -> io::Result<()> {
         self.pending.extend(self.connection.take_outgoing());
         while !self.pending.is_empty() {
@@ -96,7 +99,7 @@ impl<S: Read + Write> TlsStream<S> {
         self.stream.flush()
     }
 
-    /// Reads what is there from the stream, at least one byte or its end.
+    /// Reads the available bytes from the stream: at least one byte, or the end of the stream.
     fn receive(&mut self) -> Result<(), Error> {
         loop {
             match self.stream.read(&mut self.buffer) {
@@ -111,14 +114,16 @@ impl<S: Read + Write> TlsStream<S> {
 }
 
 impl<S: Read + Write> Read for TlsStream<S> {
-    /// Reads application data; 0 when the other side has closed. A stream that ends without saying so is an error.
+    /// Reads application data; returns 0 when the other side has closed. A stream that ends without
+    /// a close_notify alert is an error.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);
         }
         loop {
             let received = self.connection.read(buffer);
-            // Answers to what was read, such as a new key or an alert; data already read is not lost for them.
+            // Sends answers to the received messages, such as a new key or an alert. If that fails,
+            // data already read is still returned.
             let sent = self.send();
             match received? {
                 Received::Data(bytes) => return Ok(bytes),
@@ -133,8 +138,8 @@ impl<S: Read + Write> Read for TlsStream<S> {
 }
 
 impl<S: Read + Write> Write for TlsStream<S> {
-    /// Encrypts and sends; what a timeout leaves unsent is kept for the next write or flush, and nothing new is
-    /// taken before it is out.
+    /// Encrypts and sends data. Bytes that a timeout leaves unsent are kept for the next write or
+    /// flush, which sends them before it accepts new data.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.send()?;
         let taken = &bytes[..bytes.len().min(MAX_WRITE_BYTES)];

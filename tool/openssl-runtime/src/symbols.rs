@@ -1,6 +1,6 @@
-//! The one table of the functions this crate calls, resolved once when the libraries are opened. All of them exist
-//! from OpenSSL 3.0 to 4.x, and what OpenSSL 1.1.1 has of them is the same there; the probe in the tests compares every
-//! signature with the installed headers.
+//! The table of all functions that this crate calls, resolved once when the libraries are opened.
+//! All of them exist from OpenSSL 3.0 to 4.x. Those that also exist in OpenSSL 1.1.1 are the same
+//! there. The probe in the tests compares every signature with the installed headers.
 
 use std::ffi::{c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 
@@ -16,24 +16,27 @@ macro_rules! symbol_table {
             $( fn $name:ident($($argument:ty),* $(,)?) $(-> $result:ty)?; )*
         }
     )*) => {
-        /// Function pointers under the names of the functions they point to.
+        /// Function pointers. Each field has the name of its function.
         #[allow(non_snake_case)]
         pub(crate) struct Symbols {
             $($( pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?, )*)*
         }
 
         impl Symbols {
-            /// Looks every function up; the error is the name of the first one that is absent. Where some `may_lack`, a
-            /// function that fails and notes its name takes the place of each of them.
+            /// Looks up every function; the error is the name of the first missing one. With
+            /// `may_lack`, each missing function is replaced by a function that fails and records
+            /// its name.
             ///
             /// # Safety
             ///
-            /// `libcrypto` and `libssl` are OpenSSL's, 1.1.1 or later, and stay loaded as long as the table is used.
+            /// `libcrypto` and `libssl` are OpenSSL's, 1.1.1 or later, and stay loaded as long as
+            /// the table is used.
             pub(crate) unsafe fn load(libcrypto: &Library, libssl: &Library, may_lack: bool) -> Result<Self, &'static str> {
                 let libraries = Loaded { libcrypto, libssl };
                 Ok(Self {
                     $($(
-                        // SAFETY: the caller vouches for the library; the type is its header's, which the probe checks.
+                        // SAFETY: the caller vouches for the library; the type is the one in its
+                        // header, which the probe checks.
                         $name: match unsafe { libraries.$library.get(stringify!($name).as_bytes()) } {
                             Ok(function) => *function,
                             Err(_) if may_lack => lacking::$name,
@@ -44,7 +47,7 @@ macro_rules! symbol_table {
             }
         }
 
-        /// Functions that fail because the library has none of that name.
+        /// Functions that fail because the library has no function of that name.
         #[allow(non_snake_case)]
         mod lacking {
             use super::*;
@@ -57,7 +60,7 @@ macro_rules! symbol_table {
             )*)*
         }
 
-        /// Name, argument types and result type of every function, as written above.
+        /// The name, argument types and result type of every function, as written above.
         #[cfg(test)]
         pub(crate) const SIGNATURES: &[(&str, &[&str], &str)] = &[
             $($( (stringify!($name), &[$(stringify!($argument)),*], stringify!($($result)?)), )*)*

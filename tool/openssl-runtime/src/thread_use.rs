@@ -1,10 +1,11 @@
-//! Which threads hold per-thread state of a library context.
+//! Records which threads hold per-thread state of a library context.
 //!
-//! A thread that draws random numbers from a library context gets a generator of its own there, and OpenSSL frees
-//! it with a handler at the thread's exit that looks the context up. `OSSL_LIB_CTX_free` takes back the handlers of
-//! the thread that calls it, but cannot reach those of others (initthread.c says so), which would later run on freed
-//! memory. So every thread that uses a context keeps it alive until it has let go of it with
-//! `OPENSSL_thread_stop_ex`: at the thread's end, or when the last handle is dropped on that thread.
+//! A thread that draws random numbers from a library context gets its own generator in the context.
+//! OpenSSL frees the generator with a handler at the thread's exit, which looks up the context.
+//! `OSSL_LIB_CTX_free` removes the handlers of the calling thread, but cannot reach the handlers of
+//! other threads (initthread.c says so). Those would later run on freed memory. Therefore every
+//! thread that uses a context keeps it alive until it has called `OPENSSL_thread_stop_ex`: at the
+//! thread's end, or when the last handle is dropped on that thread.
 
 use std::cell::RefCell;
 use std::mem;
@@ -24,28 +25,29 @@ impl Drop for ThreadUse {
     }
 }
 
-/// Notes that this thread is about to use the context.
+/// Records that this thread is about to use the context.
 pub(crate) fn note(context: &Arc<RawContext>) {
     let noted = USED.try_with(|used| {
         let mut used = used.borrow_mut();
-        // The context in use is most often the one used last.
+        // The context that was used last is usually the one in use.
         if !used.iter().rev().any(|known| Arc::ptr_eq(&known.0, context)) {
             used.push(ThreadUse(context.clone()));
         }
     });
     if noted.is_err() {
-        // The thread is past its thread-local destructors; OpenSSL's handler is still to come.
+        // The thread's thread-local destructors have already run, but OpenSSL's handler will still
+        // run.
         mem::forget(context.clone());
     }
 }
 
-/// Ends this thread's use of the context, whose last handle is being dropped.
+/// Ends this thread's use of the context when the context's last handle is dropped.
 pub(crate) fn forget(context: &Arc<RawContext>) {
     let ended = USED.try_with(|used| {
         let mut used = used.borrow_mut();
         let index = used.iter().position(|known| Arc::ptr_eq(&known.0, context));
         index.map(|index| used.swap_remove(index))
     });
-    // Dropped here, outside of the borrow.
+    // Dropped here, after the end of the borrow.
     drop(ended);
 }

@@ -1,4 +1,4 @@
-//! TLS contexts: what connections have in common.
+//! TLS contexts: the common settings of connections.
 
 use std::ffi::{c_int, c_long, c_void};
 use std::ptr;
@@ -12,12 +12,12 @@ use crate::library::c_text;
 use crate::owned::Owned;
 use crate::types::SSL_CTX;
 
-/// Which end of a connection.
+/// The side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The end that opens the connection.
+    /// The side that opens the connection.
     Client,
-    /// The end that answers.
+    /// The side that answers.
     Server,
 }
 
@@ -43,9 +43,11 @@ impl TlsVersion {
     }
 }
 
-/// The settings of TLS connections, made with [`SslContext::client`] or [`SslContext::server`]; clones share them.
+/// The settings of TLS connections, made with [`SslContext::client`] or [`SslContext::server`];
+/// clones share them.
 ///
-/// It sees the groups of the providers that are active when it is made, so load those first.
+/// It knows only the groups of providers that were active when it was made, so load the providers
+/// first.
 #[derive(Clone)]
 pub struct SslContext {
     inner: Arc<Inner>,
@@ -57,7 +59,7 @@ struct Inner {
     context: LibraryContext,
 }
 
-// SAFETY: not changed after building; OpenSSL locks what connections share in it.
+// SAFETY: not changed after building; OpenSSL locks the parts that connections share.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
@@ -70,24 +72,26 @@ impl Drop for Inner {
 }
 
 impl SslContext {
-    /// Starts the settings of a client: TLS 1.3 only, no sessions kept, the default groups, and a server that must
-    /// prove itself to a trusted certificate, of which there are none yet: see [`SslContextBuilder::trust`],
-    /// [`SslContextBuilder::trust_system`], [`SslContextBuilder::without_verification`].
+    /// Starts the settings of a client: TLS 1.3 only, no sessions kept, and the default groups. The
+    /// server must have a certificate from a trusted issuer. No certificates are trusted yet: see
+    /// [`SslContextBuilder::trust`], [`SslContextBuilder::trust_system`],
+    /// [`SslContextBuilder::without_verification`].
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when the context lacks what TLS needs, such as the `default` provider.
+    /// [`Error::OpenSsl`] when the context lacks algorithms that TLS needs, for example without the
+    /// `default` provider.
     pub fn client(context: &LibraryContext) -> Result<SslContextBuilder, Error> {
         SslContextBuilder::new(context, Role::Client, None)
     }
 
-    /// Starts the settings of a server with this certificate: TLS 1.3 only, no tickets, no sessions kept, the
-    /// default groups, and clients that need not prove who they are.
+    /// Starts the settings of a server with this certificate: TLS 1.3 only, no tickets, no sessions
+    /// kept, the default groups, and no client certificates.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when the context lacks what TLS needs or the certificate is refused, [`Error::Input`] when
-    /// the certificate is of another library context.
+    /// [`Error::OpenSsl`] when the context lacks algorithms that TLS needs or OpenSSL refuses the
+    /// certificate, [`Error::Input`] when the certificate belongs to another library context.
     pub fn server(
         context: &LibraryContext,
         certificate: &Certificate,
@@ -95,11 +99,12 @@ impl SslContext {
         SslContextBuilder::new(context, Role::Server, None)?.certificate(certificate)
     }
 
-    /// As [`SslContext::client`], with a property query for everything fetched, such as `?provider=fastkex`.
+    /// Does the same as [`SslContext::client`], with a property query for every fetch, such as
+    /// `?provider=fastkex`.
     ///
     /// # Errors
     ///
-    /// As [`SslContext::client`].
+    /// The errors of [`SslContext::client`].
     pub fn client_with_properties(
         context: &LibraryContext,
         properties: &str,
@@ -107,11 +112,12 @@ impl SslContext {
         SslContextBuilder::new(context, Role::Client, Some(properties))
     }
 
-    /// As [`SslContext::server`], with a property query for everything fetched, such as `?provider=fastkex`.
+    /// Does the same as [`SslContext::server`], with a property query for every fetch, such as
+    /// `?provider=fastkex`.
     ///
     /// # Errors
     ///
-    /// As [`SslContext::server`].
+    /// The errors of [`SslContext::server`].
     pub fn server_with_properties(
         context: &LibraryContext,
         certificate: &Certificate,
@@ -120,12 +126,12 @@ impl SslContext {
         SslContextBuilder::new(context, Role::Server, Some(properties))?.certificate(certificate)
     }
 
-    /// Which end its connections are.
+    /// Returns the side that its connections are.
     pub fn role(&self) -> Role {
         self.inner.role
     }
 
-    /// The library context it belongs to.
+    /// Returns the library context of the settings.
     pub fn context(&self) -> &LibraryContext {
         &self.inner.context
     }
@@ -135,7 +141,7 @@ impl SslContext {
     }
 }
 
-/// The settings of an [`SslContext`] while they are being made.
+/// The settings of an [`SslContext`] under construction.
 pub struct SslContextBuilder {
     inner: Inner,
 }
@@ -147,7 +153,8 @@ impl SslContextBuilder {
         let symbols = context.enter();
         let pointer = {
             let _unchanging = CONFIGURATION.read().unwrap_or_else(PoisonError::into_inner);
-            // SAFETY: the context is alive, the query null or a C string, the method a constant of the library.
+            // SAFETY: the context is alive, the query null or a C string, the method a constant of
+            // the library.
             unsafe {
                 let method = match role {
                     Role::Client => (symbols.TLS_client_method)(),
@@ -160,9 +167,9 @@ impl SslContextBuilder {
         let pointer = pointer.ok_or_else(|| context.failure("make a TLS context"))?;
         let this = Self { inner: Inner { pointer, role, context: context.clone() } };
         this.control(SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, ptr::null_mut());
-        // The chain is given, so there is no use in searching for one in every handshake.
+        // The chain is given, so searching for one in every handshake would waste time.
         this.control(SSL_CTRL_MODE, SSL_MODE_NO_AUTO_CHAIN, ptr::null_mut());
-        // SAFETY: the TLS context is alive and nobody else has it.
+        // SAFETY: the TLS context is alive and has no other user.
         unsafe {
             let ssl_ctx = this.inner.pointer.as_ptr();
             (symbols.SSL_CTX_set_options)(ssl_ctx, SSL_OP_NO_TICKET);
@@ -193,21 +200,22 @@ impl SslContextBuilder {
         Ok(self)
     }
 
-    /// Sets the groups, most preferred first, as in `X25519:P-256`; a client sends a key share for the first.
+    /// Sets the groups, most preferred first, such as `X25519:P-256`; a client sends a key share
+    /// for the first one.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when a group is unknown (its provider is not loaded) or below the security level;
-    /// OpenSSL 3.0 says no more than that.
+    /// [`Error::OpenSsl`] when a group is unknown (its provider is not loaded) or below the
+    /// security level. OpenSSL 3.0 gives no more detailed reason.
     pub fn groups(self, list: &str) -> Result<Self, Error> {
         self.list(SSL_CTRL_SET_GROUPS_LIST, "groups", list)
     }
 
-    /// Sets the signature algorithms, most preferred first, as in `ed25519:ECDSA+SHA256`.
+    /// Sets the signature algorithms, most preferred first, such as `ed25519:ECDSA+SHA256`.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when one is unknown.
+    /// [`Error::OpenSsl`] when an algorithm is unknown.
     pub fn signature_algorithms(self, list: &str) -> Result<Self, Error> {
         self.list(SSL_CTRL_SET_SIGALGS_LIST, "signature algorithms", list)
     }
@@ -220,15 +228,15 @@ impl SslContextBuilder {
         Ok(self)
     }
 
-    /// Sets the cipher suites of TLS 1.3, most preferred first, as in `TLS_AES_128_GCM_SHA256`.
+    /// Sets the cipher suites of TLS 1.3, most preferred first, such as `TLS_AES_128_GCM_SHA256`.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when one is unknown.
+    /// [`Error::OpenSsl`] when a cipher suite is unknown.
     pub fn cipher_suites(self, list: &str) -> Result<Self, Error> {
         let text = c_text("cipher suites", list)?;
         let symbols = self.inner.context.enter();
-        // SAFETY: the TLS context is alive and nobody else has it; the list is a C string.
+        // SAFETY: the TLS context is alive and has no other user; the list is a C string.
         let status = unsafe {
             (symbols.SSL_CTX_set_ciphersuites)(self.inner.pointer.as_ptr(), text.as_ptr())
         };
@@ -236,20 +244,20 @@ impl SslContextBuilder {
         Ok(self)
     }
 
-    /// Sets OpenSSL's security level, 0 to 5: the least strength of groups, keys and signatures.
+    /// Sets OpenSSL's security level, 0 to 5: the minimum strength of groups, keys and signatures.
     pub fn security_level(self, level: u8) -> Self {
         let symbols = self.inner.context.enter();
-        // SAFETY: the TLS context is alive and nobody else has it.
+        // SAFETY: the TLS context is alive and has no other user.
         unsafe { (symbols.SSL_CTX_set_security_level)(self.inner.pointer.as_ptr(), level.into()) };
         self
     }
 
-    /// Sets the certificate to show, its chain and its key.
+    /// Sets the certificate of this side, with its chain and its key.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when it is refused, as for a key below the security level, [`Error::Input`] when it is of
-    /// another library context.
+    /// [`Error::OpenSsl`] when OpenSSL refuses it, for example for a key below the security level,
+    /// [`Error::Input`] when it belongs to another library context.
     pub fn certificate(self, certificate: &Certificate) -> Result<Self, Error> {
         let what = || "use the certificate".into();
         self.inner.context.expect_same(certificate.context(), "use settings and a certificate")?;
@@ -275,26 +283,27 @@ impl SslContextBuilder {
         Ok(self)
     }
 
-    /// Trusts a certificate, its chain, and what they signed.
+    /// Trusts a certificate, its chain, and certificates that they signed.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when it cannot be taken.
+    /// [`Error::OpenSsl`] when OpenSSL does not accept it.
     pub fn trust(self, certificate: &Certificate) -> Result<Self, Error> {
-        // By way of PEM, as it may be of another library context.
+        // Converts to PEM, because the certificate may belong to another library context.
         self.trust_pem(certificate.to_pem()?)
     }
 
-    /// Trusts the certificates in a PEM text and what they signed.
+    /// Trusts the certificates in a PEM text and certificates that they signed.
     ///
     /// # Errors
     ///
-    /// [`Error::OpenSsl`] when there is none in it or it cannot be read.
+    /// [`Error::OpenSsl`] when the text contains no certificate or cannot be read.
     pub fn trust_pem(self, pem: impl AsRef<[u8]>) -> Result<Self, Error> {
         let certificates = read_certificates(&self.inner.context, pem.as_ref())?;
         let symbols = self.inner.context.enter();
         for certificate in certificates {
-            // SAFETY: the store belongs to the TLS context and takes a reference to the certificate.
+            // SAFETY: the store belongs to the TLS context and takes a reference to the
+            // certificate.
             let status = unsafe {
                 let store = (symbols.SSL_CTX_get_cert_store)(self.inner.pointer.as_ptr());
                 (symbols.X509_STORE_add_cert)(store, certificate.as_ptr())
@@ -304,41 +313,42 @@ impl SslContextBuilder {
         Ok(self)
     }
 
-    /// Trusts what OpenSSL's default certificate file and directory hold.
+    /// Trusts the certificates in OpenSSL's default certificate file and directory.
     ///
     /// # Errors
     ///
     /// [`Error::OpenSsl`] when they cannot be used.
     pub fn trust_system(self) -> Result<Self, Error> {
         let symbols = self.inner.context.enter();
-        // SAFETY: the TLS context is alive and nobody else has it.
+        // SAFETY: the TLS context is alive and has no other user.
         let status =
             unsafe { (symbols.SSL_CTX_set_default_verify_paths)(self.inner.pointer.as_ptr()) };
         self.inner.context.expect(status, || "trust the system's certificates".into())?;
         Ok(self)
     }
 
-    /// Accepts any certificate of the other side: for tests and measurements.
+    /// Accepts any certificate of the other side; for tests and measurements.
     pub fn without_verification(self) -> Self {
         self.verify(SSL_VERIFY_NONE)
     }
 
     fn verify(self, mode: c_int) -> Self {
         let symbols = self.inner.context.enter();
-        // SAFETY: the TLS context is alive and nobody else has it; no callback.
+        // SAFETY: the TLS context is alive and has no other user; there is no callback.
         unsafe { (symbols.SSL_CTX_set_verify)(self.inner.pointer.as_ptr(), mode, None) };
         self
     }
 
-    /// Ends the settings.
+    /// Completes the settings.
     pub fn build(self) -> SslContext {
         SslContext { inner: Arc::new(self.inner) }
     }
 
-    /// The function behind most macros of ssl.h.
+    /// Calls the function behind most macros of ssl.h.
     fn control(&self, command: c_int, number: c_long, pointer: *mut c_void) -> c_long {
         let symbols = self.inner.context.libraries().symbols();
-        // SAFETY: the TLS context is alive and nobody else has it; callers pass what the command takes.
+        // SAFETY: the TLS context is alive and has no other user; callers pass the arguments that
+        // the command takes.
         unsafe { (symbols.SSL_CTX_ctrl)(self.inner.pointer.as_ptr(), command, number, pointer) }
     }
 

@@ -1,5 +1,5 @@
-//! OpenSSL's types as its functions see them, under OpenSSL's own names, so that [`crate::symbols`] reads like the
-//! headers and the probe in its tests can compare the two.
+//! OpenSSL's types as they appear in the signatures of its functions. They have OpenSSL's names, so
+//! that [`crate::symbols`] reads like the headers and the probe in its tests can compare the two.
 #![allow(non_camel_case_types, clippy::upper_case_acronyms)]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -15,7 +15,7 @@ opaque! {
     SSL_CTX SSL_METHOD X509 X509V3_CTX X509_EXTENSION X509_NAME X509_STORE X509_VERIFY_PARAM
 }
 
-/// One typed value under a name, the unit of all parameter passing; arrays end at a null `key`.
+/// One typed and named value, the unit of all parameter passing. An array ends at a null `key`.
 #[repr(C)]
 pub(crate) struct OSSL_PARAM {
     pub(crate) key: *const c_char,

@@ -1,31 +1,31 @@
-//! Finding, reading and replacing the key shares in a flight of TLS, so that tests can tamper
-//! precisely.
+//! Finds, reads and replaces the key shares in a flight of TLS, so that tests can tamper with them.
 //!
-//! A flight is what one side sends at once: plain records first, as hellos are never encrypted.
-//! Everything here is safe on arbitrary bytes and answers `None` for what it does not recognise.
+//! A flight is all bytes that one side sends at once. Its plain records come first, because hellos
+//! are never encrypted. All functions are safe on arbitrary bytes and return `None` for bytes that
+//! they do not recognise.
 
 use std::ops::Range;
 
 use crate::constants::*;
 
-/// The hello that a flight starts with, apart from ChangeCipherSpec records before it.
+/// The hello at the start of a flight. ChangeCipherSpec records may precede it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Hello {
-    /// The client's.
+    /// A ClientHello.
     Client,
-    /// The server's, including a request to retry.
+    /// A ServerHello or a HelloRetryRequest.
     Server,
 }
 
 /// A key share in a flight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyShare {
-    /// The group's code point. On the wire it is the two bytes from `bytes.start - 4` on, and the
-    /// share's length the two after it.
+    /// The group's code point. On the wire it is the two bytes at `bytes.start - 4`; the next two
+    /// bytes are the share's length.
     pub group: u16,
-    /// Where in the flight the share's bytes are.
+    /// The position of the share's bytes in the flight.
     pub bytes: Range<usize>,
-    /// The length fields that count the share's bytes.
+    /// The length fields that include the share's bytes.
     lengths: Vec<LengthField>,
 }
 
@@ -35,7 +35,7 @@ struct LengthField {
     bytes: usize,
 }
 
-/// TLS allows no larger plain record.
+/// The maximum length of a plain record in TLS.
 const MAX_RECORD_BYTES: usize = 1 << 14;
 const RECORD_HEADER_BYTES: usize = 5;
 const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -45,7 +45,7 @@ const HELLO_RETRY_RANDOM: [u8; 32] = [
     0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
 ];
 
-/// The key shares a ClientHello offers, in its order; empty when it offers none.
+/// Returns the key shares that a ClientHello offers, in its order; empty if it offers none.
 pub fn find_client_key_shares(flight: &[u8]) -> Option<Vec<KeyShare>> {
     let Some(mut extension) = find_extension(flight, Hello::Client, TLSEXT_TYPE_key_share)? else {
         return Some(Vec::new());
@@ -59,8 +59,7 @@ pub fn find_client_key_shares(flight: &[u8]) -> Option<Vec<KeyShare>> {
     Some(shares)
 }
 
-/// The key share a ServerHello answers with; `None` also for a request to retry, which has no
-/// share.
+/// Returns the key share in a ServerHello; `None` also for a HelloRetryRequest, which has no share.
 pub fn find_server_key_share(flight: &[u8]) -> Option<KeyShare> {
     let mut extension = find_extension(flight, Hello::Server, TLSEXT_TYPE_key_share)??;
     let share = extension.share()?;
@@ -68,7 +67,7 @@ pub fn find_server_key_share(flight: &[u8]) -> Option<KeyShare> {
     Some(share)
 }
 
-/// The group a HelloRetryRequest asks for; `None` for anything else.
+/// Returns the group that a HelloRetryRequest asks for; `None` for any other message.
 pub fn find_retry_group(flight: &[u8]) -> Option<u16> {
     if !is_hello_retry(flight) {
         return None;
@@ -79,13 +78,13 @@ pub fn find_retry_group(flight: &[u8]) -> Option<u16> {
     Some(group)
 }
 
-/// Whether the flight starts with a HelloRetryRequest.
+/// True if the flight starts with a HelloRetryRequest.
 pub fn is_hello_retry(flight: &[u8]) -> bool {
     let body = || find_hello(flight, Hello::Server)?.take(2 + 32);
     body().is_some_and(|range| flight[range.start + 2..range.end] == HELLO_RETRY_RANDOM)
 }
 
-/// The groups a ClientHello says it supports, in its order; empty when it does not say.
+/// Returns the groups that a ClientHello supports, in its order; empty if it does not list them.
 pub fn find_supported_groups(flight: &[u8]) -> Option<Vec<u16>> {
     let Some(mut extension) = find_extension(flight, Hello::Client, TLSEXT_TYPE_supported_groups)?
     else {
@@ -100,29 +99,29 @@ pub fn find_supported_groups(flight: &[u8]) -> Option<Vec<u16>> {
     Some(groups)
 }
 
-/// The flight with the client's share for `group` replaced, by one of any length, and all lengths
-/// put right: of the entry, the list, the extension, the extensions, the message and the record.
-/// `None` when there is no such share or the record would become longer than TLS allows.
+/// Replaces the client's share for `group` by a share of any length. Corrects all lengths: of the
+/// entry, the list, the extension, the extensions, the message and the record. Returns `None` if
+/// there is no such share or the record would become longer than TLS allows.
 pub fn replace_client_key_share(flight: &[u8], group: u16, share: &[u8]) -> Option<Vec<u8>> {
     let shares = find_client_key_shares(flight)?;
     shares.iter().find(|found| found.group == group)?.replace(flight, share)
 }
 
-/// As [`replace_client_key_share`], for the server's share.
+/// Does the same as [`replace_client_key_share`] for the server's share.
 pub fn replace_server_key_share(flight: &[u8], share: &[u8]) -> Option<Vec<u8>> {
     find_server_key_share(flight)?.replace(flight, share)
 }
 
 impl KeyShare {
-    /// The flight this share was found in, with the share replaced as [`replace_client_key_share`]
-    /// does.
+    /// Returns the flight that contains this share, with the share replaced as in
+    /// [`replace_client_key_share`].
     pub fn replace(&self, flight: &[u8], share: &[u8]) -> Option<Vec<u8>> {
         let (before, after) = (flight.get(..self.bytes.start)?, flight.get(self.bytes.end..)?);
         let mut changed = [before, share, after].concat();
         for (index, field) in self.lengths.iter().enumerate() {
             let old = big_endian(flight.get(field.at..field.at + field.bytes)?);
             let new = (old + share.len()).checked_sub(self.bytes.len())?;
-            // The first field is the record's.
+            // The first field is the record's length.
             let most = if index == 0 { MAX_RECORD_BYTES } else { (1 << (8 * field.bytes)) - 1 };
             if new > most {
                 return None;
@@ -135,17 +134,17 @@ impl KeyShare {
     }
 }
 
-/// What a ServerHello or ServerKeyExchange message (without record header) tells about the key
-/// exchange.
+/// The server's choice of key exchange in a ServerHello or ServerKeyExchange message (without
+/// record header).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerChoice {
-    /// The server asks for another hello.
+    /// The server asks for another ClientHello.
     Retry,
     /// The server uses this group.
     Group(u16),
 }
 
-/// Reads the server's choice off a handshake message; `None` when it has none to tell.
+/// Reads the server's choice from a handshake message; `None` if the message contains none.
 pub(crate) fn server_choice(message: &[u8]) -> Option<ServerChoice> {
     let mut reader = Reader::new(message);
     let kind = reader.u8()?;
@@ -167,12 +166,13 @@ pub(crate) fn server_choice(message: &[u8]) -> Option<ServerChoice> {
     extension.u16().map(ServerChoice::Group)
 }
 
-/// The extension's contents; `Some(None)` when the hello is well-formed and lacks it.
+/// Returns the extension's contents; `Some(None)` if the hello is well-formed and lacks the
+/// extension.
 fn find_extension(flight: &[u8], hello: Hello, kind: u16) -> Option<Option<Reader<'_>>> {
     find_hello(flight, hello)?.hello_extension(hello, kind)
 }
 
-/// The body of the hello the flight starts with, which must lie in one record.
+/// Returns the body of the hello at the start of the flight. The hello must lie in one record.
 fn find_hello(flight: &[u8], hello: Hello) -> Option<Reader<'_>> {
     let mut records = Reader::new(flight);
     loop {
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         self.number(2)?.try_into().ok()
     }
 
-    /// The contents of a vector with a length field of so many bytes.
+    /// Returns the contents of a vector with a length field of `length_bytes` bytes.
     fn vector(&mut self, length_bytes: usize) -> Option<Self> {
         let field = LengthField { at: self.at, bytes: length_bytes };
         let length = self.number(length_bytes)?;
@@ -241,14 +241,14 @@ impl<'a> Reader<'a> {
         (self.at == self.end).then_some(())
     }
 
-    /// An entry of a key share extension.
+    /// Reads an entry of a key share extension.
     fn share(&mut self) -> Option<KeyShare> {
         let group = self.u16()?;
         let share = self.vector(2)?;
         Some(KeyShare { group, bytes: share.at..share.end, lengths: share.lengths })
     }
 
-    /// An extension of the hello whose body this is.
+    /// Returns an extension of the hello; the reader must be at the start of the hello's body.
     fn hello_extension(mut self, hello: Hello, kind: u16) -> Option<Option<Self>> {
         const VERSION_AND_RANDOM_BYTES: usize = 2 + 32;
         self.take(VERSION_AND_RANDOM_BYTES)?;
@@ -288,7 +288,7 @@ mod tests {
 
     const GROUPS: [u8; 8] = [0, 10, 0, 4, 0, 2, 0, 29];
 
-    /// A record with a hello of this kind and these extensions.
+    /// Returns a flight with a hello of this kind and these extensions.
     fn flight(kind: u8, extensions: &[u8]) -> Vec<u8> {
         let mut body = vec![3, 3];
         body.extend([7; 32]);

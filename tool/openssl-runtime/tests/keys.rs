@@ -1,4 +1,4 @@
-//! Keys: generation, import, export, checks and what is done with them.
+//! Tests of keys: generation, import, export, checks and operations.
 
 mod common;
 
@@ -155,7 +155,7 @@ fn encrypted_keys_need_their_passphrase() {
             back.private_octets("priv").unwrap()[..] == key.private_octets("priv").unwrap()[..]
         );
         assert!(decode(Some(b"shut")).is_err());
-        // Must fail, not ask at the terminal.
+        // Must fail instead of asking at the terminal.
         assert!(decode(None).is_err());
     }
     let pem = key.encode(Format::Pem, structure).unwrap();

@@ -1,4 +1,5 @@
-//! OpenSSL 1.1.1: its clients shake hands with those of the system's OpenSSL, and what it cannot do is said.
+//! Tests of OpenSSL 1.1.1: its clients do handshakes with servers of the system's OpenSSL, and
+//! missing functions give clear errors.
 
 mod common;
 
@@ -7,7 +8,7 @@ use openssl_runtime::{
     handshake_in_memory,
 };
 
-/// Either build will do.
+/// Returns OpenSSL 1.1.1, from either build.
 fn legacy() -> Option<Libraries> {
     let Some(prefix) = [true, false].into_iter().find_map(artifacts::legacy_openssl) else {
         artifacts::skipped("no OpenSSL 1.1.1 (lab/legacy/openssl-1.1.1/build)");
@@ -76,7 +77,7 @@ fn its_failures_are_explained() {
     let process = LibraryContext::new(&libraries).unwrap();
     let certificate = Certificate::self_signed(&context, KeyType::EcP256, &["localhost"]).unwrap();
     let server = SslContext::server(&context, &certificate).unwrap().build();
-    // Nobody said whom to trust.
+    // The client has no trusted certificates.
     let client = SslContext::client(&process).unwrap().build();
     let report = handshake_in_memory(&client, &server, &mut |_, _| {}).unwrap();
     let text = report.client.to_string();
@@ -114,7 +115,7 @@ fn what_it_has_not_is_named() {
     refused(error, "SSL_CTX_new_ex");
     assert!(context.active_providers().is_empty() && context.tls_groups().is_empty());
     assert!(context.algorithms(Operation::Kem).is_empty());
-    // What was missed before is no part of another failure.
+    // A function that was missing earlier does not appear in a later failure.
     let Err(error) = SslContext::client(&context).unwrap().groups("no-such-group") else {
         panic!()
     };

@@ -1,4 +1,4 @@
-//! Finding the libraries, library contexts, configuration and providers.
+//! Tests of finding the libraries, of library contexts, configuration and providers.
 
 mod common;
 
@@ -40,7 +40,7 @@ fn absent_and_foreign_libraries_are_named() {
     assert!(error.to_string().starts_with("cannot load "), "{error}");
 
     let Some(libraries) = common::libraries() else { return };
-    // libssl is no libcrypto, though it leads to one.
+    // libssl is not a libcrypto, although it is linked to one.
     let error = Libraries::open(libraries.libssl_path(), &file).unwrap_err();
     assert!(matches!(error, Error::Load { .. }), "{error}");
 }
@@ -103,7 +103,7 @@ fn unloaded_providers_are_gone() {
     assert_eq!(context.active_providers(), []);
     let Err(Error::OpenSsl(failure)) = Key::generate(&context, "X25519", None) else { panic!() };
     assert!(failure.has_reason("unsupported"), "{failure}");
-    // A key holds on to its provider.
+    // A key keeps its provider loaded.
     assert_eq!(key.encoded_public_key().unwrap().len(), 32);
 }
 
@@ -154,7 +154,7 @@ fn configuration_activates_providers() {
     let error = context.load_config_text(&text.replace("[on]", "[off]")).unwrap_err();
     assert!(error.to_string().contains("section"), "{error}");
 
-    // To OpenSSL, a provider that does not load is no reason to fail.
+    // OpenSSL does not fail if a provider does not load.
     let context = LibraryContext::new(&libraries).unwrap();
     context.load_config_text(&text.replace("base", "no-such-provider")).unwrap();
     assert_eq!(context.active_providers(), []);
@@ -181,7 +181,8 @@ fn contexts_outlive_the_threads_that_use_them() {
         let context = context.clone();
         move || {
             let key = Key::generate(&context, "X25519", None).unwrap();
-            // The context's last handles are dropped on the other thread, while this one still holds a generator.
+            // The other thread drops the context's last handles, while this thread still holds a
+            // generator.
             sender.send((context, key)).unwrap();
             wait.recv().unwrap();
         }

@@ -1,4 +1,4 @@
-//! TLS over sockets.
+//! Tests of TLS over sockets.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use openssl_runtime::{Certificate, Error, KeyType, SslContext, TlsStream};
 
-/// A client's and a server's settings.
+/// Returns a client's and a server's settings.
 fn contexts() -> Option<(SslContext, SslContext)> {
     let context = common::context()?;
     let certificate = Certificate::self_signed(&context, KeyType::EcP256, &["localhost"]).unwrap();

@@ -1,4 +1,4 @@
-//! Handshakes in memory, good ones and bad ones.
+//! Tests of handshakes in memory, successful and failing.
 
 mod common;
 
@@ -19,7 +19,7 @@ struct Pair {
     server: SslContext,
 }
 
-/// A client and a server with these groups that trust each other.
+/// Returns a client that trusts the server, and the server, with these groups.
 fn pair(context: &LibraryContext, client_groups: &str, server_groups: &str) -> Pair {
     let certificate =
         Certificate::self_signed(context, KeyType::EcP256, &["localhost", "127.0.0.1"]).unwrap();
@@ -36,7 +36,7 @@ impl Pair {
         handshake_in_memory(&self.client, &self.server, tamper).unwrap()
     }
 
-    /// Tampers with the first flight of one direction only.
+    /// Tampers only with the first flight of one direction.
     fn run_with_first(
         &self,
         tampered: Direction,
@@ -86,8 +86,8 @@ fn handshakes_succeed_with_every_kind_of_key() {
         assert_eq!(report.server.bytes_sent, report.client.bytes_received);
         let kinds: Vec<_> =
             report.client.messages.iter().map(|message| (message.sent, message.kind)).collect();
-        // ClientHello, ServerHello, EncryptedExtensions, Certificate, CertificateVerify, Finished
-        // twice.
+        // ClientHello, ServerHello, EncryptedExtensions, Certificate, CertificateVerify and
+        // Finished from both sides.
         let expected =
             [(true, 1), (false, 2), (false, 8), (false, 11), (false, 15), (false, 20), (true, 20)];
         assert_eq!(kinds, expected);
@@ -103,7 +103,7 @@ fn client_and_server_may_live_in_contexts_of_their_own() {
     let client = client.groups("P-256").unwrap().build();
     assert!(matches!(SslContext::server(&ours, &certificate), Err(Error::Input(_))));
     assert_eq!((client.role(), server.role()), (Role::Client, Role::Server));
-    // What connections need lives on in them.
+    // Connections keep the objects that they need.
     drop((ours, theirs, certificate));
     let report = handshake_in_memory(&client, &server, &mut |_, _| {}).unwrap();
     assert!(report.is_ok(), "{}; {}", report.client, report.server);
@@ -179,7 +179,7 @@ fn shares_of_the_wrong_length_are_refused() {
         });
         let [None, received, sent, None] = alerts(&report) else { panic!("{:?}", alerts(&report)) };
         assert_eq!(received, sent);
-        // An empty share does not decode; the others decode and make no sense.
+        // An empty share cannot be decoded; the others can, but are not valid shares.
         let expected = if length == 0 { "decode_error" } else { "illegal_parameter" };
         assert_eq!(sent, Some(expected), "{length}: {}", report.server);
 
@@ -213,7 +213,7 @@ fn changed_shares_and_hellos_break_the_transcript() {
     });
     assert!(report.server.alert_sent.is_some_and(|alert| alert.is_fatal()), "{}", report.server);
 
-    // An X25519 share of small order makes an all-zero secret.
+    // An X25519 share of small order gives an all-zero secret.
     let report = pair.run_with_first(Direction::ClientToServer, |flight| {
         *flight = replace_client_key_share(flight, X25519, &[0; 32]).unwrap();
     });
@@ -352,7 +352,7 @@ fn connections_can_be_driven_by_hand() {
     assert_eq!(server.take_outgoing(), []);
 
     assert_eq!(client.handshake().unwrap(), Progress::NeedsInput);
-    // Byte by byte is as good as at once.
+    // Passing the bytes one by one gives the same result as passing them at once.
     for byte in client.take_outgoing() {
         server.feed(&[byte]).unwrap();
         assert_eq!(server.handshake().unwrap(), Progress::NeedsInput);

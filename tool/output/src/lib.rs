@@ -1,5 +1,5 @@
-//! Output of the commands: printing that never panics, an error in one line, and the exit status: 0
-//! for success, 1 for a negative result, 2 for an error.
+//! Output of the commands: printing that never panics, one-line errors, and the exit status: 0 for
+//! success, 1 for a negative result, 2 for an error.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -15,28 +15,29 @@ use clap::Parser;
 #[derive(Debug)]
 pub struct Failure {
     line: String,
-    /// Whether no line is printed.
+    /// True if the line is not printed.
     is_quiet: bool,
 }
 
-/// Whether the result is positive, or the error that prevented one.
+/// True for a positive result, false for a negative one, or the error that prevented a result.
 pub type Outcome = Result<bool, Failure>;
 
 impl Failure {
-    /// A failure with a message, which is made one line.
+    /// Creates a failure with a message, which is joined into one line.
     pub fn new(message: impl Display) -> Self {
         let message = message.to_string();
         let words: Vec<_> = message.split_whitespace().collect();
         Failure { line: words.join(" "), is_quiet: false }
     }
 
-    /// Standard output cannot be written. A closed pipe is no news: its reader has what it wanted.
+    /// Creates the failure of a write to standard output. A closed pipe is not reported: its reader
+    /// has read enough.
     fn of_output(error: io::Error) -> Self {
         let is_quiet = error.kind() == io::ErrorKind::BrokenPipe;
         Failure { is_quiet, ..Self::new(format!("standard output: {error}")) }
     }
 
-    /// For `map_err`: says what an error is about.
+    /// Returns a function for `map_err` that adds the subject of an error.
     pub fn about<E: Display>(what: impl Display) -> impl FnOnce(E) -> Self {
         move |error| Self::new(format!("{what}: {error}"))
     }
@@ -48,51 +49,52 @@ impl Display for Failure {
     }
 }
 
-/// Prints a line to standard output: the one way to do so, as `println!` would panic.
+/// Prints a line to standard output. All commands print with this function, because `println!` can
+/// panic.
 ///
 /// # Errors
-/// It could not be written. A command passes that on to [`main()`].
+/// The line could not be written. A command passes the error on to [`main()`].
 pub fn line(text: impl Display) -> Result<(), Failure> {
     writeln!(io::stdout(), "{text}").map_err(Failure::of_output)
 }
 
-/// [`line()`], without the end of a line.
+/// Does the same as [`line()`], without the end of the line.
 ///
 /// # Errors
-/// As [`line()`].
+/// The same as [`line()`].
 pub fn text(text: impl Display) -> Result<(), Failure> {
     write!(io::stdout(), "{text}").map_err(Failure::of_output)
 }
 
-/// Exit status of wrong usage and other errors.
+/// The exit status for wrong usage and other errors.
 const ERROR: u8 = 2;
 
-/// The command's name, which [`main()`] knows.
+/// The command's name, which [`main()`] sets.
 static NAME: OnceLock<String> = OnceLock::new();
 
-/// Prints a line to standard error, after the command's name. An error in doing so is ignored, as
-/// it could not be printed either.
+/// Prints a line to standard error, after the command's name. Ignores errors, because they could
+/// not be printed either.
 pub fn note(text: impl Display) {
     let name = NAME.get().map_or("fastkex", String::as_str);
     let _ = writeln!(io::stderr(), "{name}: {text}");
 }
 
-/// Runs the command called `name` with the arguments of this process. Wrong usage and help are
-/// clap's, with its exit status, 2 for wrong usage. An error later becomes one line on standard
-/// error and exit status 2, also if standard output does not take all that is printed; a closed
-/// pipe gets no line, as with other programs.
+/// Runs the command called `name` with the arguments of this process. clap handles wrong usage and
+/// help, with exit status 2 for wrong usage. A later error becomes one line on standard error and
+/// exit status 2, also if standard output cannot be written completely. A closed pipe gets no line,
+/// as with other programs.
 pub fn main<C: Parser>(name: &str, run: impl FnOnce(C) -> Outcome) -> ExitCode {
     let _ = NAME.set(name.to_owned());
     let outcome = match C::try_parse() {
         Ok(arguments) => run(arguments),
         Err(usage) if usage.use_stderr() => {
-            // If it cannot be printed, that cannot be printed either.
+            // If the usage cannot be printed, its error cannot be printed either.
             let _ = usage.print();
             return ExitCode::from(ERROR);
         }
         Err(help) => help.print().map(|()| true).map_err(Failure::of_output),
     };
-    // A last line may have no end yet.
+    // The last line may have no line end yet.
     let flushed = |is_positive| io::stdout().flush().map(|()| is_positive);
     match outcome.and_then(|is_positive| flushed(is_positive).map_err(Failure::of_output)) {
         Ok(true) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! The client's OpenSSL, and the candidates.
+//! The client's OpenSSL with its providers, and the candidates.
 
 use std::path::{Path, PathBuf};
 
@@ -7,42 +7,44 @@ use openssl_runtime::{Libraries, LibraryContext, SslContext};
 use crate::label::Label;
 use output::Failure;
 
-/// Of what both providers have, take the default provider's, or ours: else the order in which
-/// libcrypto meets them decides.
+/// Property queries for algorithms that both providers have: the first prefers the default
+/// provider, the second prefers fastkex. Without a preference, the order in which libcrypto finds
+/// the providers decides.
 const DEFAULT: &str = "?provider=default";
 const FASTKEX: &str = "?provider=fastkex";
 
 /// An OpenSSL with its default provider and modules, or OpenSSL 1.1.1 with ENGINEs.
 pub struct Client {
     stock: LibraryContext,
-    /// OpenSSL 1.1.1 has none.
+    /// `None` with OpenSSL 1.1.1, which has no providers.
     preferring_fastkex: Option<LibraryContext>,
 }
 
-/// Certificates that are accepted.
+/// The certificates that a client accepts.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// Those that the system trusts.
+    /// Certificates that the system trusts.
     System,
-    /// Those in a PEM text and what they signed.
+    /// The certificates in a PEM text, and certificates that they signed.
     Pem(Vec<u8>),
-    /// Any.
+    /// Any certificate.
     Anything,
 }
 
 /// A client's settings for a list of groups.
 #[derive(Clone)]
 pub struct Candidate {
-    /// As it was given.
+    /// The label as it was given.
     pub label: String,
     pub(crate) settings: SslContext,
 }
 
 impl Client {
-    /// With these modules. They offer the groups that `groups`, lists of them, name.
+    /// Creates a client that loads these modules. The modules offer the groups that `groups`, lists
+    /// of groups, name.
     ///
     /// # Errors
-    /// OpenSSL does not take a module.
+    /// OpenSSL does not accept a module.
     pub fn new<'a>(
         libraries: &Libraries,
         modules: &[PathBuf],
@@ -65,11 +67,11 @@ impl Client {
         Ok(Self { stock, preferring_fastkex: Some(fastkex) })
     }
 
-    /// OpenSSL 1.1.1, which takes no modules: what a configuration file says, ENGINEs included,
-    /// holds for the whole process from now on.
+    /// Creates a client with OpenSSL 1.1.1, which takes no modules. The settings of a configuration
+    /// file, including ENGINEs, apply to the whole process from now on.
     ///
     /// # Errors
-    /// OpenSSL does not take the file, or an ENGINE that it names.
+    /// OpenSSL does not accept the file, or an ENGINE that it names.
     pub fn legacy(libraries: &Libraries, configuration: Option<&Path>) -> Result<Self, Failure> {
         let stock = LibraryContext::new(libraries).map_err(Failure::new)?;
         if let Some(file) = configuration {
@@ -78,25 +80,25 @@ impl Client {
         Ok(Self { stock, preferring_fastkex: None })
     }
 
-    /// Its name and version: `OpenSSL 3.0.22`, `OpenSSL 1.1.1w`.
+    /// Returns the name and version: `OpenSSL 3.0.22`, `OpenSSL 1.1.1w`.
     pub fn name(&self) -> String {
         let libraries = self.stock.libraries();
         if !libraries.is_legacy() {
             return format!("OpenSSL {}", libraries.version());
         }
-        // The letter is in the text only.
+        // Only the text has the letter.
         let text = libraries.version_text();
         text.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether libssl has a group.
+    /// True if libssl has the group.
     pub fn has_group(&self, name: &str) -> bool {
         SslContext::client(&self.stock).and_then(|client| client.groups(name)).is_ok()
     }
 
-    /// A client that offers `label`: a list of groups as OpenSSL takes it, of which a key share of
-    /// the first is sent. With `@fastkex` at its end, X25519 and Ed25519 are computed by fastkex,
-    /// too.
+    /// Creates the candidate `label`: a list of groups in OpenSSL's syntax, of which the client
+    /// sends a key share of the first. With `@fastkex` at the end of the label, fastkex computes
+    /// X25519 and Ed25519 too.
     ///
     /// # Errors
     /// OpenSSL does not know a group or signature algorithm, or there is no certificate to trust.
@@ -145,10 +147,10 @@ impl Client {
     }
 }
 
-/// The system's OpenSSL, or that of `libssl`: a folder, or the file in it.
+/// Opens the system's OpenSSL, or the one at `libssl`: a folder, or the file in it.
 ///
 /// # Errors
-/// There is none.
+/// There is no such library.
 pub fn libraries(libssl: Option<&Path>) -> Result<Libraries, Failure> {
     const NAME: &str = "libssl";
     let Some(path) = libssl else { return Libraries::system().map_err(Failure::new) };

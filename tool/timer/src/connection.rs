@@ -1,4 +1,4 @@
-//! One connection: TCP, handshake, workload, a clean end.
+//! One connection: TCP, handshake, workload and shutdown.
 
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
@@ -18,25 +18,26 @@ pub struct Target<E> {
     pub candidate: Candidate,
     /// The server's address.
     pub endpoint: Endpoint,
-    /// The name that the server's certificate is to be for, and that it is asked for (SNI).
+    /// The name for SNI and for the check of the server's certificate.
     pub server_name: String,
     /// The exchange that follows the handshake.
     pub workload: E,
-    /// Requests on a connection, for results.
+    /// The number of requests on a connection, for results.
     pub requests: Option<usize>,
-    /// The time for which a server may send nothing.
+    /// The maximum time without data from the server.
     pub timeout: Duration,
-    /// The server's processor time so far, if it can be told.
+    /// A function that returns the server's processor time so far, in seconds; `None` if it is not
+    /// known.
     pub server_seconds: Option<Box<dyn Fn() -> Option<f64> + Send + Sync>>,
 }
 
 const END: &str = "waiting for the server's end";
 
 impl<E: Workload> Target<E> {
-    /// A connection from its beginning to its end: how long it took.
+    /// Makes a connection from its beginning to its end, and returns its duration.
     ///
     /// # Errors
-    /// It failed, in words.
+    /// The connection failed; the error is a message for the user.
     pub(crate) fn make(&self) -> Result<Duration, Failure> {
         let start = Instant::now();
         let mut stream = self.handshake()?;
@@ -46,26 +47,26 @@ impl<E: Workload> Target<E> {
         Ok(if self.workload.times_the_end() { start.elapsed() } else { workload_done })
     }
 
-    /// Tries a connection that does not count.
+    /// Makes a connection that is not counted.
     ///
     /// # Errors
-    /// It failed, in words.
+    /// The connection failed; the error is a message for the user.
     pub fn try_once(&self) -> Result<(), Failure> {
         self.make().map(drop)
     }
 
-    /// A connection that is looked at: what was negotiated, and what it carried.
+    /// Makes a connection and records the negotiated parameters and the traffic.
     ///
     /// # Errors
-    /// As [`Target::make`], or the protocol is not what is to be timed.
+    /// As for [`Target::make`], or the server does not speak TLS 1.3.
     pub(crate) fn preflight(&self) -> Result<Series, Failure> {
         let mut stream = self.handshake()?;
         let shaken = stream.summary();
         let key = stream.peer_key();
         let data = self.workload.run(&mut stream).map_err(|fault| self.fault(fault))?;
         stream.close().map_err(|error| self.failure("closing", error))?;
-        // To the end, for what the server sends after the handshake; some servers end without a
-        // word, but they end.
+        // Reads to the end, to count the server's messages after the handshake. Some servers end
+        // without a close_notify alert, so other errors do not matter.
         if let Err(error) = io::copy(&mut stream, &mut io::sink())
             && matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
         {
@@ -108,9 +109,9 @@ impl<E: Workload> Target<E> {
             .map_err(|error| self.failure("handshake", error))
     }
 
-    /// Says that no more will be sent, and waits until the server has closed: what it may send
-    /// before that is of no interest. Who closes first keeps the port for a minute, so that is left
-    /// to the server.
+    /// Closes the sending direction, and waits until the server has closed. Ignores any data that
+    /// the server sends before that. The side that closes first keeps the port for a minute, so the
+    /// server shall be that side.
     fn part(&self, mut stream: TlsStream<Wire>) -> Result<(), Failure> {
         stream.close().map_err(|error| self.failure("closing", error))?;
         let mut wire = stream.into_inner();
@@ -147,8 +148,8 @@ impl<E: Workload> Target<E> {
         }
     }
 
-    /// A handshake that came to nothing; what is told of it names the groups, as they are most
-    /// often the reason.
+    /// Describes a failed handshake. The text names the offered groups, because they are the most
+    /// frequent reason.
     fn refusal(&self, summary: &Summary) -> String {
         let ended = summary.bytes_received == 0 && summary.alert_received.is_none();
         if ended {
@@ -158,12 +159,12 @@ impl<E: Workload> Target<E> {
     }
 }
 
-/// libssl's name, if it has one, else ours.
+/// Returns the name in our table of groups, otherwise libssl's name, otherwise the code point.
 fn name_of(id: u16, libssls: Option<&str>) -> String {
     let ours = kex::TLS_GROUPS.iter().find(|group| group.code_point == id);
     match (ours, libssls) {
         (Some(group), _) => group.name.into(),
-        // OpenSSL 3.0 calls it by the curve.
+        // The name of the curve, which OpenSSL 3.0 returns.
         (None, Some("secp256r1")) => "P-256".into(),
         (None, Some("x25519")) => "X25519".into(),
         (None, Some(name)) => name.into(),
@@ -181,7 +182,7 @@ fn certificate(key: PeerKey) -> String {
     }
 }
 
-/// RFC 8446, appendix B.3.
+/// Returns the size and name of a handshake message (RFC 8446, appendix B.3).
 fn message(message: &openssl_runtime::Message) -> MessageBytes {
     let name = match message.kind {
         1 => "ClientHello",

@@ -1,4 +1,4 @@
-//! One query over DNS over TLS (RFC 7858).
+//! A workload of one query over DNS over TLS (RFC 7858).
 
 use std::io::{Read, Write};
 use std::str::FromStr;
@@ -12,23 +12,24 @@ use output::Failure;
 use crate::wire::Wire;
 use crate::workload::{Data, Fault, Workload};
 
-/// A query, and what is expected of its answer: that it is one, without an error, with at least one
+/// A query, and the check of its answer: a DNS answer without an error and with at least one
 /// record.
 pub struct DnsQuery {
     name: String,
-    /// With an identifier of zero.
+    /// The message, with an identifier of zero.
     message: Vec<u8>,
     next_identifier: AtomicU16,
 }
 
-/// Of the length before each message (RFC 1035, section 4.2.2).
+/// The size of the length field before each message (RFC 1035, section 4.2.2).
 const LENGTH_BYTES: usize = 2;
 
 impl DnsQuery {
-    /// A recursive query for records of a type, as `A`, of a name, as `example.test`.
+    /// Creates a recursive query for records of a type, such as `A`, of a name, such as
+    /// `example.test`.
     ///
     /// # Errors
-    /// There is no such name or type.
+    /// The name or type is not valid.
     pub fn new(name: &str, record_type: &str) -> Result<Self, Failure> {
         let wrong = |what: &str, hint: &str| Failure::new(format!("{what}: expected {hint}"));
         let parsed = Name::<Vec<u8>>::from_str(name)
@@ -47,10 +48,10 @@ impl DnsQuery {
         })
     }
 
-    /// The query with its length before it, and an identifier of its own.
+    /// Returns the query, preceded by its length, with a new identifier.
     fn next(&self) -> Vec<u8> {
         let identifier = self.next_identifier.fetch_add(1, Ordering::Relaxed);
-        // A query is one name: a few hundred bytes at most.
+        // A query contains one name and therefore has a few hundred bytes at most.
         let length = self.message.len() as u16;
         let mut bytes = Vec::with_capacity(LENGTH_BYTES + self.message.len());
         bytes.extend(length.to_be_bytes());

@@ -1,4 +1,4 @@
-//! Servers by name, port and address.
+//! Servers with name, port and address.
 
 use std::fmt;
 use std::io;
@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use output::Failure;
 
-/// A server, looked up once so that name service is not what is timed.
+/// A server. Its address is looked up once, so that the measured time does not include the name
+/// service.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// As it was given.
+    /// The host as it was given.
     host: String,
     port: u16,
     address: SocketAddr,
@@ -20,17 +21,17 @@ impl Endpoint {
     /// Looks up `HOST:PORT` and takes the first of its addresses that accepts a connection.
     ///
     /// # Errors
-    /// It is not of that form, no such host is known, or none of its addresses accepts a connection
-    /// in `timeout`.
+    /// The text does not have that form, the host is not known, or none of its addresses accepts a
+    /// connection within `timeout`.
     pub fn find(text: &str, timeout: Duration) -> Result<Self, Failure> {
         let (host, port) = split(text)?;
         Self::at(host, port, timeout)
     }
 
-    /// As [`Endpoint::find`], in parts.
+    /// Does the same as [`Endpoint::find`], with host and port as separate arguments.
     ///
     /// # Errors
-    /// As [`Endpoint::find`].
+    /// The same as [`Endpoint::find`].
     pub fn at(host: &str, port: u16, timeout: Duration) -> Result<Self, Failure> {
         let name = format!("{host}:{port}");
         let addresses = (host, port).to_socket_addrs().map_err(Failure::about(&name))?;
@@ -47,18 +48,18 @@ impl Endpoint {
         }))
     }
 
-    /// The same server, as certificates and requests name it, by way of another address, such as
-    /// that of a proxy.
+    /// Returns the same server with another address for connections, such as the address of a
+    /// proxy. Certificates and requests still name the original server.
     pub fn by_way_of(self, address: SocketAddr) -> Self {
         Self { address, ..self }
     }
 
-    /// The name or address of the host, as it was given.
+    /// Returns the name or address of the host, as it was given.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The address that connections are made to.
+    /// Returns the address for connections.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -73,7 +74,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Host and port; an IPv6 address stands in brackets.
+/// Splits host and port; an IPv6 address stands in brackets.
 fn split(text: &str) -> Result<(&str, u16), Failure> {
     let wrong = || {
         Failure::new(format!(
@@ -92,7 +93,8 @@ fn split(text: &str) -> Result<(&str, u16), Failure> {
     }
 }
 
-/// A socket's error in words. Time-outs have an error of their own, which says little.
+/// Describes a socket's error. Timeouts get a message of their own, because the system's message
+/// says little.
 pub(crate) fn in_words(error: &io::Error, timeout: Duration) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {

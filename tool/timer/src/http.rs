@@ -1,4 +1,4 @@
-//! Requests of HTTP/1.1 (RFC 9112), one after the other on one connection.
+//! A workload of HTTP/1.1 requests (RFC 9112), one after the other on one connection.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -11,34 +11,34 @@ use output::Failure;
 use crate::wire::Wire;
 use crate::workload::{Data, Fault, Workload};
 
-/// So many requests for one page.
+/// A number of requests for one page.
 pub struct HttpRequests {
     request: Vec<u8>,
     count: usize,
 }
 
-/// A URL in parts.
+/// The parts of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// The host, without brackets if it is an address.
     pub host: String,
     /// The port.
     pub port: u16,
-    /// Path and query.
+    /// The path and query.
     path: String,
 }
 
 const HTTPS_PORT: u16 = 443;
-/// More than this before the end of a response's head is no head.
+/// The maximum length of a response's head. A longer head is an error.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
 const READ_BYTES: usize = 16 * 1024;
 
 impl Page {
-    /// Takes a URL of HTTPS apart.
+    /// Parses an HTTPS URL.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is not such a URL.
     pub fn parse(url: &str) -> Result<Self, Failure> {
         let wrong = || {
             Failure::new(format!(
@@ -48,7 +48,7 @@ impl Page {
         let uri: Uri = url.parse().map_err(|_| wrong())?;
         let authority = uri.authority().ok_or_else(wrong)?;
         let host = authority.host();
-        // What is left is a port: `Uri` takes what it is not sure of.
+        // The rest must be a port. `Uri` accepts a text here that it cannot interpret.
         let port = match authority.as_str().strip_prefix(host).ok_or_else(wrong)? {
             "" => HTTPS_PORT,
             rest => rest.strip_prefix(':').and_then(|port| port.parse().ok()).ok_or_else(wrong)?,
@@ -63,10 +63,10 @@ impl Page {
 }
 
 impl HttpRequests {
-    /// So many requests, at least one.
+    /// Creates a workload of `count` requests, at least one.
     ///
     /// # Errors
-    /// There are none.
+    /// `count` is zero.
     pub fn new(page: &Page, count: usize) -> Result<Self, Failure> {
         if count == 0 {
             return Err(Failure::new("0 requests: expected at least 1"));
@@ -84,7 +84,7 @@ impl HttpRequests {
 impl Workload for HttpRequests {
     fn run(&self, stream: &mut TlsStream<Wire>) -> Result<Data, Fault> {
         let mut data = Data::default();
-        // What was read beyond the end of a response.
+        // The bytes read after the end of a response.
         let mut rest = Vec::new();
         for number in 1..=self.count {
             stream.write_all(&self.request)?;
@@ -112,29 +112,29 @@ impl Workload for HttpRequests {
 /// The parsed head of a response.
 struct Head {
     length: Length,
-    /// The server takes no more requests on this connection.
+    /// True if the server accepts no more requests on this connection.
     closes: bool,
 }
 
-/// The end of a response (RFC 9112, section 6.3).
+/// The position of the end of a response (RFC 9112, section 6.3).
 enum Length {
     Bytes(usize),
     Chunks,
     UntilTheEnd,
 }
 
-/// A response as it comes.
+/// The reader of a response.
 struct Reader<'a, S> {
     stream: &'a mut S,
     bytes: Vec<u8>,
-    /// Of `bytes`, what is dealt with.
+    /// The number of bytes in `bytes` that are processed.
     taken: usize,
-    /// Off the stream.
+    /// The number of bytes read from the stream.
     read: usize,
 }
 
 impl<S: Read> Reader<'_, S> {
-    /// Reads some more; `false` at the end of the stream.
+    /// Reads more bytes; returns `false` at the end of the stream.
     fn more(&mut self) -> Result<bool, Fault> {
         let start = self.bytes.len();
         self.bytes.resize(start + READ_BYTES, 0);
@@ -190,7 +190,8 @@ impl<S: Read> Reader<'_, S> {
             if length == 0 {
                 return Ok(());
             }
-            // All that was read is dealt with: a large body need not be kept.
+            // All bytes read so far are processed. They are dropped so that a large body is not
+            // kept in memory.
             self.bytes.clear();
             self.taken = 0;
             self.need_more()?;
@@ -219,7 +220,7 @@ impl<S: Read> Reader<'_, S> {
         }
     }
 
-    /// Lines until an empty one.
+    /// Skips lines up to an empty one.
     fn trailer(&mut self) -> Result<(), Fault> {
         loop {
             match self.unread().iter().position(|&byte| byte == b'\n') {
@@ -243,7 +244,7 @@ fn wrong(what: &str) -> Fault {
     Fault::Answer(Failure::new(what))
 }
 
-/// The head, if it is there to its end, and its length.
+/// Parses the head and returns it with its length; `None` if the head is not complete yet.
 fn parse_head(bytes: &[u8]) -> Result<Option<(usize, Head)>, Failure> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut response = Response::new(&mut headers);
@@ -286,7 +287,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(usize, Head)>, Failure> {
 mod tests {
     use super::*;
 
-    /// Gives a few bytes at a time.
+    /// A stream that returns a few bytes at a time.
     struct Trickle<'a>(&'a [u8], usize);
 
     impl Read for Trickle<'_> {
@@ -298,7 +299,7 @@ mod tests {
         }
     }
 
-    /// Bytes left after a response.
+    /// Returns the bytes that are left after a response.
     fn response(text: &str, at_a_time: usize) -> Result<String, String> {
         let mut stream = Trickle(text.as_bytes(), at_a_time);
         let mut reader = Reader { stream: &mut stream, bytes: Vec::new(), taken: 0, read: 0 };

@@ -2,22 +2,22 @@
 
 use output::Failure;
 
-/// X25519 and Ed25519 are OpenSSL's, as without a variant.
+/// The variant in which OpenSSL computes X25519 and Ed25519, as without a variant.
 const DEFAULT: &str = "default";
-/// X25519 and Ed25519 are fastkex's.
+/// The variant in which fastkex computes X25519 and Ed25519.
 const FASTKEX: &str = "fastkex";
 
-/// A label in its parts.
+/// The parts of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label<'a> {
-    /// Groups, as in OpenSSL's lists.
+    /// The groups, in the syntax of OpenSSL's lists.
     pub groups: &'a str,
-    /// The implementation, unless it is the default one.
+    /// The variant, which names the implementation; `None` for the default one.
     pub variant: Option<&'a str>,
 }
 
 impl<'a> Label<'a> {
-    /// The parts of any label.
+    /// Splits any label.
     pub fn of(label: &'a str) -> Self {
         let (groups, variant) = match label.split_once('@') {
             Some((groups, variant)) => (groups, Some(variant)),
@@ -26,7 +26,7 @@ impl<'a> Label<'a> {
         Self { groups, variant: variant.filter(|variant| *variant != DEFAULT) }
     }
 
-    /// The parts of a label that a user gave.
+    /// Splits and checks a label from the user.
     ///
     /// # Errors
     /// The variant is neither `fastkex` nor `default`.
@@ -40,7 +40,7 @@ impl<'a> Label<'a> {
         }
     }
 
-    /// Whether X25519 and Ed25519 are fastkex's at the client, and at the server of a scene.
+    /// True if fastkex computes X25519 and Ed25519 at the client, and at the server of a scene.
     pub fn uses_fastkex(&self) -> bool {
         self.variant == Some(FASTKEX)
     }

@@ -2,9 +2,9 @@
 //! TLS (ENG25519, section 4.4), HTTP (the AWS benchmark of hybrid key exchange).
 //!
 //! A [`Target`] is a client's settings, a server and a [`Workload`], which follows the handshake.
-//! [`run`] takes samples of several targets in turns, [`search`] looks for the most that a server
-//! can take, [`own_time`] tells what the tool adds itself. Connections are full handshakes: no
-//! session is kept.
+//! [`run`] takes samples of several targets in turns, [`search`] searches the maximum load of a
+//! server, and [`own_time`] measures the time that the tool itself adds. Connections are full
+//! handshakes: no session is kept.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]

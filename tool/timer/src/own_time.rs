@@ -1,4 +1,4 @@
-//! Measures the part of a connection that is neither libssl's nor the kernel's, but this tool's.
+//! Measures the part of a connection's time that this tool takes, without libssl and the kernel.
 
 use std::time::Instant;
 
@@ -9,26 +9,26 @@ use crate::connection::Target;
 use crate::wire::{count_time_in_kernel, time_in_kernel};
 use crate::workload::Workload;
 
-/// Microseconds of a connection, on average.
+/// The average duration of a connection and of its parts, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnTime {
-    /// From its beginning to its end.
+    /// From the beginning to the end of the connection.
     pub all: f64,
     /// Inside libssl and libcrypto.
     pub libssl: f64,
-    /// In the kernel, waiting for the server included.
+    /// In the kernel, including the time spent waiting for the server.
     pub kernel: f64,
 }
 
 impl OwnTime {
-    /// The remainder: the tool's own time, and that of reading the clock.
+    /// Returns the remainder: the tool's own time, including the time to read the clock.
     pub fn own(&self) -> f64 {
         self.all - self.libssl - self.kernel
     }
 }
 
-/// Makes so many connections in this thread, and tells where the time went. Reading the clock is
-/// counted as the tool's.
+/// Makes `connections` connections in this thread, and measures their parts. Time to read the clock
+/// counts as the tool's own.
 ///
 /// # Errors
 /// A connection fails.

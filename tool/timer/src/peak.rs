@@ -1,5 +1,5 @@
-//! How much a server can take: more and more clients, each of which begins anew as soon as it is
-//! served (ENG25519, section 4.4).
+//! The search for a server's maximum load. The number of clients increases; each client starts a
+//! new connection as soon as the last one has ended (ENG25519, section 4.4).
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -11,35 +11,35 @@ use crate::results::{Peak, PeakStep, Series};
 use crate::runner::{Watch, turn_until};
 use crate::workload::Workload;
 
-/// Sizes of the search.
+/// The limits of the search.
 #[derive(Clone, Copy, Debug)]
 pub struct Search {
-    /// Seconds for each number of clients.
+    /// The time for each number of clients.
     pub step: Duration,
-    /// The most clients at once.
+    /// The maximum number of clients at once.
     pub clients: usize,
 }
 
 /// The result of a search.
 pub struct Found {
-    /// Of each candidate.
+    /// The peak of each candidate.
     pub peaks: Vec<Peak>,
-    /// Whether all were searched to the end.
+    /// True if the search of all candidates was completed.
     pub complete: bool,
-    /// Why not, if it was the server.
+    /// The failure of the server that ended the search, if any.
     pub gave_up: Option<Failure>,
 }
 
-/// The least growth that counts.
+/// The minimum growth of the rate that counts as growth.
 const GROWTH: f64 = 1.03;
-/// Numbers of clients without growth after which there is none to be had.
+/// The number of steps without growth after which the search ends.
 const STEPS_WITHOUT_GAIN: usize = 2;
 
-/// Doubles the clients until the rate has not grown twice, or there are as many as allowed; the
-/// candidates take turns.
+/// Doubles the number of clients until the rate has not grown twice, or until the maximum is
+/// reached. The candidates take turns.
 ///
 /// # Errors
-/// The first connection of one of them fails.
+/// The first connection of a candidate fails.
 pub fn search<E: Workload>(
     targets: &[Target<E>],
     search: &Search,
@@ -78,7 +78,7 @@ pub fn search<E: Workload>(
     Ok(Found { peaks, complete: true, gave_up: None })
 }
 
-/// Whether more clients may yet bring more.
+/// True if more clients can still increase the rate.
 fn grows(peak: &Peak) -> bool {
     let Some(earlier) = peak.steps.len().checked_sub(STEPS_WITHOUT_GAIN) else { return true };
     let best = |steps: &[PeakStep]| steps.iter().map(PeakStep::per_minute).fold(0.0, f64::max);

@@ -1,9 +1,9 @@
-//! Processor time of this process.
+//! The processor time of this process.
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
-/// Processor time of all threads so far.
+/// The processor time of all threads so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     pub(crate) user_seconds: f64,

@@ -12,26 +12,26 @@ pub struct Run {
     pub what: What,
     /// The server, as `host:port`.
     pub target: String,
-    /// The client's OpenSSL, as `OpenSSL 3.0.22`.
+    /// The client's OpenSSL, such as `OpenSSL 3.0.22`.
     pub client: String,
     /// The servers, if the tool started them.
     pub scene: Option<Scene>,
     /// The client's machine.
     pub machine: Machine,
-    /// Processes that were running or waiting to when it began, on average over a minute; `None` if
-    /// the system does not tell.
+    /// The load average over one minute at the beginning: the number of processes that ran or
+    /// waited to run. `None` if the system does not report it.
     pub load: Option<f64>,
-    /// Sizes.
+    /// The numbers of samples and connections.
     pub plan: Plan,
-    /// Whether everything that was asked for was measured.
+    /// True if all requested measurements were made.
     pub complete: bool,
-    /// How each candidate fared, in the order they were asked for.
+    /// The measurements of each candidate, in the requested order.
     pub series: Vec<Series>,
-    /// The server's peak for each candidate, if that was asked for.
+    /// The server's peak for each candidate, if it was requested.
     pub peaks: Vec<Peak>,
 }
 
-/// Kinds of timers.
+/// The workload of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
@@ -39,89 +39,93 @@ pub enum What {
     Tls,
     /// A handshake and one DNS query (ENG25519, section 4.4).
     Dot,
-    /// From before the TCP connection to the last byte of the last response (the AWS benchmark).
+    /// A handshake and HTTP requests, timed from before the TCP connection to the last byte of the
+    /// last response (the AWS benchmark).
     Http,
 }
 
 /// Servers that the tool has started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scene {
-    /// As the command calls it: `handshake`, `dot`, `http`.
+    /// The scene's name in the command: `handshake`, `dot`, `http`.
     pub name: String,
-    /// Programs with their versions, the one that speaks TLS first: `nginx 1.22.1`.
+    /// The programs with their versions, such as `nginx 1.22.1`; the TLS server is the first.
     pub servers: Vec<String>,
-    /// The OpenSSL of the one that speaks TLS, as `3.0.22`.
+    /// The version of the TLS server's OpenSSL, such as `3.0.22`.
     pub openssl: String,
-    /// The processors of client and servers, as `0` and `1`, or `any` where there are too few.
+    /// The processors of the client and of the servers, such as `0` and `1`, or `any` if there are
+    /// too few.
     pub processors: [String; 2],
-    /// The link between them, as `20 ms, 10 Mbit/s`; `None` for loopback as it is.
+    /// The link between them, such as `20 ms, 10 Mbit/s`; `None` for an unchanged loopback device.
     pub link: Option<String>,
 }
 
-/// Sizes of a run.
+/// The numbers of samples and connections of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Samples of each candidate; they take turns by sample.
+    /// The number of samples of each candidate; candidates take turns by sample.
     pub samples: usize,
-    /// Connections in a sample.
+    /// The number of connections in a sample.
     pub connections: usize,
-    /// Connections before each sample that are not counted.
+    /// The number of connections before each sample that are not counted.
     pub warm_up: usize,
-    /// Connections at a time.
+    /// The number of simultaneous connections.
     pub concurrency: usize,
 }
 
 /// The measurements of one candidate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Its name in reports: the groups it offered, as they were given.
+    /// The candidate's name in reports: the offered groups, as they were given.
     pub label: String,
-    /// Requests on a connection, for HTTP.
+    /// The number of requests on a connection, for HTTP.
     pub requests: Option<usize>,
-    /// The negotiated group, as libssl or the tool calls it.
+    /// The negotiated group, with the tool's name or libssl's.
     pub group: String,
-    /// Its code point.
+    /// The code point of the group.
     pub group_id: u16,
-    /// Whether the server wanted a key share of another group than the one that was sent, which
+    /// True if the server asked for a key share of another group than the client had sent. This
     /// takes a second round trip.
     #[serde(default)]
     pub hello_retry: bool,
-    /// The server's certificate: kind and size of its key, as `RSA-2048`.
+    /// The kind and size of the key in the server's certificate, such as `RSA-2048`.
     pub certificate: String,
-    /// Bytes of one connection.
+    /// The traffic of one connection, in bytes.
     pub traffic: Traffic,
-    /// In the order they were taken.
+    /// The samples, in the order of measurement.
     pub samples: Vec<Sample>,
     /// The error of the first connection that failed.
     pub first_failure: Option<String>,
 }
 
-/// A turn of a candidate.
+/// The measurements of one turn of a candidate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Connections that succeeded; all else is of these, but for the time that failures took.
+    /// The number of connections that succeeded. All other fields cover only these, except that the
+    /// times include failed connections.
     pub connections: usize,
-    /// Connections that failed.
+    /// The number of connections that failed.
     pub failures: usize,
-    /// Elapsed seconds, failures included.
+    /// The elapsed time in seconds, including failures.
     pub seconds: f64,
-    /// Seconds of the client's processor time outside the kernel.
+    /// The client's processor time outside the kernel, in seconds.
     pub user_seconds: f64,
-    /// And in the kernel.
+    /// The client's processor time in the kernel, in seconds.
     pub kernel_seconds: f64,
-    /// Seconds of the server's processor time, where the tool has started it.
+    /// The server's processor time in seconds, if the tool has started the server.
     pub server_seconds: Option<f64>,
-    /// Of each connection, from before TCP to its end, in the order they ended.
+    /// The duration of each connection, from before TCP to its end, in the order in which they
+    /// ended.
     pub microseconds: Vec<u32>,
 }
 
-/// Bytes of one connection, counted at the client.
+/// The traffic of one connection in bytes, counted at the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Handshake messages, as libssl tells of them, in their order.
+    /// The handshake messages that libssl reports, in their order.
     pub messages: Vec<MessageBytes>,
-    /// Bytes written to the socket until the handshake was finished, the client's last message
-    /// included.
+    /// Bytes written to the socket until the handshake was finished, including the client's last
+    /// message.
     pub handshake_sent: usize,
     /// Bytes read from the socket until then.
     pub handshake_received: usize,
@@ -129,20 +133,20 @@ pub struct Traffic {
     pub sent: usize,
     /// All bytes read from the socket.
     pub received: usize,
-    /// Application data sent, before encryption.
+    /// Application data sent, before encryption, in bytes.
     pub data_sent: usize,
-    /// Application data received, after decryption.
+    /// Application data received, after decryption, in bytes.
     pub data_received: usize,
 }
 
 /// A handshake message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageBytes {
-    /// As RFC 8446 calls it: `ClientHello`.
+    /// The name in RFC 8446, such as `ClientHello`.
     pub name: String,
-    /// Whether the client sent it.
+    /// True if the client sent it.
     pub sent: bool,
-    /// With its header, before encryption.
+    /// The size with the message's header, before encryption.
     pub bytes: usize,
 }
 
@@ -155,29 +159,29 @@ pub struct Peak {
     pub group: String,
     /// As in [`Series`].
     pub certificate: String,
-    /// More and more clients, until the rate grew no more.
+    /// The steps with increasing numbers of clients, until the rate no longer grew.
     pub steps: Vec<PeakStep>,
     /// As in [`Series`].
     pub first_failure: Option<String>,
 }
 
-/// So many clients at once.
+/// One step of the search: a number of clients at once, and its results.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeakStep {
-    /// Clients, each of which begins anew as soon as it is served.
+    /// The number of clients. Each starts a new connection as soon as the last one has ended.
     pub clients: usize,
-    /// Connections that were served.
+    /// The number of connections that were served.
     pub served: usize,
-    /// Connections that failed.
+    /// The number of connections that failed.
     pub failures: usize,
-    /// Elapsed seconds.
+    /// The elapsed time in seconds.
     pub seconds: f64,
-    /// Seconds of the server's processor time, where the tool has started it.
+    /// The server's processor time in seconds, if the tool has started the server.
     pub server_seconds: Option<f64>,
 }
 
 impl Run {
-    /// Connections that failed.
+    /// Returns the number of connections that failed.
     pub fn failures(&self) -> usize {
         let series: usize = self.series.iter().map(Series::failures).sum();
         series + self.peaks.iter().map(Peak::failures).sum::<usize>()
@@ -185,42 +189,42 @@ impl Run {
 }
 
 impl Series {
-    /// Connections that succeeded.
+    /// Returns the number of connections that succeeded.
     pub fn connections(&self) -> usize {
         self.samples.iter().map(|sample| sample.connections).sum()
     }
 
-    /// Connections that failed.
+    /// Returns the number of connections that failed.
     pub fn failures(&self) -> usize {
         self.samples.iter().map(|sample| sample.failures).sum()
     }
 
-    /// Connections per second of each sample that has any, lowest first.
+    /// Returns the connections per second of each sample with at least one success, lowest first.
     pub fn rates(&self) -> Vec<f64> {
         sorted(self.samples.iter().filter_map(Sample::rate).collect())
     }
 
-    /// How many times the connections per second of another, in the same round: the median of all
-    /// rounds that both have, so that what changes between rounds does not count.
+    /// Returns the ratio of the connections per second to those of `other` in the same round: the
+    /// median over all rounds that both have. Changes between rounds therefore do not matter.
     pub fn ratio_to(&self, other: &Self) -> Option<f64> {
         let rounds = self.samples.iter().zip(&other.samples);
         let ratios = rounds.filter_map(|(own, other)| Some(own.rate()? / other.rate()?));
         quantile(&sorted(ratios.collect()), 0.5)
     }
 
-    /// The label in its parts.
+    /// Returns the parts of the label.
     pub fn parts(&self) -> Label<'_> {
         Label::of(&self.label)
     }
 
-    /// Microseconds of all connections, lowest first.
+    /// Returns the durations of all connections in microseconds, lowest first.
     pub fn microseconds(&self) -> Vec<f64> {
         let all = self.samples.iter().flat_map(|sample| &sample.microseconds);
         sorted(all.map(|&time| time.into()).collect())
     }
 
-    /// Microseconds of processor time that a connection took: the client's outside the kernel, the
-    /// client's in it, the server's if known.
+    /// Returns the processor time of a connection in microseconds: the client's outside the kernel,
+    /// the client's in the kernel, and the server's if known.
     pub fn processor_microseconds(&self) -> Option<(f64, f64, Option<f64>)> {
         let connections = self.connections();
         let each = |of: fn(&Sample) -> Option<f64>| {
@@ -234,22 +238,22 @@ impl Series {
 }
 
 impl Sample {
-    /// Connections per second; `None` if none succeeded.
+    /// Returns the connections per second; `None` if no connection succeeded.
     pub fn rate(&self) -> Option<f64> {
         (self.connections > 0 && self.seconds > 0.0).then(|| self.connections as f64 / self.seconds)
     }
 }
 
 impl Traffic {
-    /// Bytes on the socket during the handshake that are no handshake message: record headers,
-    /// tags, ChangeCipherSpec.
+    /// Returns the number of bytes on the socket during the handshake outside of handshake
+    /// messages: record headers, tags, ChangeCipherSpec.
     pub fn handshake_other(&self) -> usize {
         let messages: usize = self.handshake_messages().map(|message| message.bytes).sum();
         (self.handshake_sent + self.handshake_received).saturating_sub(messages)
     }
 
-    /// The messages up to the client's Finished, which ends the handshake: those that follow,
-    /// tickets, are not of it.
+    /// Returns the messages up to the client's Finished, which ends the handshake. Later messages
+    /// (tickets) are not part of it.
     pub fn handshake_messages(&self) -> impl Iterator<Item = &MessageBytes> {
         let last = self.messages.iter().rposition(|message| message.sent);
         self.messages.iter().take(last.map_or(0, |last| last + 1))
@@ -257,30 +261,30 @@ impl Traffic {
 }
 
 impl Peak {
-    /// The label in its parts.
+    /// Returns the parts of the label.
     pub fn parts(&self) -> Label<'_> {
         Label::of(&self.label)
     }
 
-    /// Connections that failed.
+    /// Returns the number of connections that failed.
     pub fn failures(&self) -> usize {
         self.steps.iter().map(|step| step.failures).sum()
     }
 
-    /// The step with the most connections per second.
+    /// Returns the step with the most connections per second.
     pub fn best(&self) -> Option<&PeakStep> {
         self.steps.iter().max_by(|a, b| a.per_minute().total_cmp(&b.per_minute()))
     }
 }
 
 impl PeakStep {
-    /// Microseconds of the server's processor time for each connection that was served; `None` if
-    /// that is not known, or there was none.
+    /// Returns the server's processor time for each served connection, in microseconds; `None` if
+    /// the time is not known or no connection was served.
     pub fn server_microseconds(&self) -> Option<f64> {
         (self.served > 0).then_some(1e6 * self.server_seconds? / self.served as f64)
     }
 
-    /// Connections served in a minute.
+    /// Returns the number of connections served per minute.
     pub fn per_minute(&self) -> f64 {
         if self.seconds > 0.0 { 60.0 * self.served as f64 / self.seconds } else { 0.0 }
     }

@@ -1,4 +1,4 @@
-//! Samples in turns.
+//! Takes samples of several candidates in turns.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,9 +15,10 @@ use crate::workload::Workload;
 /// Progress callback and cancel flag.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// Called now and then with the number of connections that were made since, and by whom.
+    /// Called at intervals with the number of connections since the last call, and the label of
+    /// their candidate.
     pub progress: &'a (dyn Fn(usize, &str) + Sync),
-    /// Set when no more connections are to be made.
+    /// Set to end the run: no more connections are made.
     pub stop: &'a AtomicBool,
 }
 
@@ -25,22 +26,22 @@ pub struct Watch<'a> {
 pub struct Ended {
     /// The measurements.
     pub series: Vec<Series>,
-    /// Whether everything that was asked for was measured.
+    /// True if all requested measurements were made.
     pub complete: bool,
-    /// Why not, if it was the server.
+    /// The failure of the server that ended the run, if any.
     pub gave_up: Option<Failure>,
 }
 
-/// So many connections that fail one after the other are no accident.
+/// The number of consecutive failures after which the run ends.
 const HOPELESS: usize = 10;
-/// Connections between two reports of progress.
+/// The number of connections between two progress reports.
 const REPORT: usize = 16;
 
-/// Looks at a connection of each, then takes samples in turns, in another order each time, so that
-/// what changes with time befalls all alike.
+/// Makes one connection of each target to record its parameters, then takes samples in turns. The
+/// order changes each time, so that changes of the machine over time affect all targets equally.
 ///
 /// # Errors
-/// The first connection of one of them fails.
+/// The first connection of a target fails.
 pub fn run<E: Workload>(
     targets: &[Target<E>],
     plan: &Plan,
@@ -86,9 +87,9 @@ pub(crate) struct Turn {
 struct Shared<'a, E> {
     target: &'a Target<E>,
     watch: Watch<'a>,
-    /// Connections that are yet to be made.
+    /// The number of connections still to be made.
     left: AtomicUsize,
-    /// Nothing more is to be made after this.
+    /// The time after which no new connection begins.
     until: Option<Instant>,
     failures: Mutex<Failures>,
 }
@@ -100,7 +101,7 @@ struct Failures {
     hopeless: Option<Failure>,
 }
 
-/// So many connections, by so many threads.
+/// Makes `connections` connections in `concurrency` threads.
 pub(crate) fn turn<E: Workload>(
     target: &Target<E>,
     connections: usize,
@@ -110,7 +111,7 @@ pub(crate) fn turn<E: Workload>(
     turn_until(target, connections, concurrency, None, watch)
 }
 
-/// As [`turn`], until a time at most.
+/// Does the same as [`turn`], but begins no connection after `until`.
 pub(crate) fn turn_until<E: Workload>(
     target: &Target<E>,
     connections: usize,
@@ -156,7 +157,7 @@ pub(crate) fn turn_until<E: Workload>(
 }
 
 impl<E: Workload> Shared<'_, E> {
-    /// Makes connections as long as there are some to be made.
+    /// Makes connections until none is left.
     fn work(&self, sample: &mut Sample) {
         let mut unreported = 0;
         while self.take() {
@@ -180,7 +181,7 @@ impl<E: Workload> Shared<'_, E> {
         (self.watch.progress)(unreported, &self.target.candidate.label);
     }
 
-    /// Whether another connection is to be made; by the one who asks.
+    /// True if the caller is to make another connection. Takes it off the number that is left.
     fn take(&self) -> bool {
         let over = self.watch.stop.load(Ordering::Relaxed)
             || self.until.is_some_and(|until| Instant::now() >= until)

@@ -1,5 +1,5 @@
-//! The socket of a connection: no read or write waits for ever, and no connection does by a byte
-//! now and then.
+//! The socket of a connection. Each read and write has a timeout. The whole connection has a time
+//! limit too, so that a peer cannot prolong it by sending a byte at intervals.
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
@@ -7,23 +7,23 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 thread_local! {
-    /// As in `openssl_runtime::count_time_inside`, for the kernel.
+    /// The time counted in the kernel, as in `openssl_runtime::count_time_inside`.
     static IN_KERNEL: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// A socket.
+/// A socket with timeouts.
 pub struct Wire {
-    // An option so that its end can be timed.
+    // An option, so that closing the socket can be timed.
     stream: Option<TcpStream>,
     give_up: Instant,
 }
 
 impl Wire {
-    /// Connects. Each read and write may take `timeout`, and the connection as a whole as much as
-    /// `timeout` more.
+    /// Connects. Each read and write may take `timeout`, and the whole connection may take twice
+    /// `timeout`.
     ///
     /// # Errors
-    /// The server does not accept.
+    /// The server does not accept the connection.
     pub fn connect(address: SocketAddr, timeout: Duration) -> io::Result<Self> {
         let stream = in_kernel(|| {
             let stream = TcpStream::connect_timeout(&address, timeout)?;
@@ -67,12 +67,13 @@ impl Drop for Wire {
     }
 }
 
-/// Begins to count the time that this thread's sockets are in the kernel, from zero, or ends it.
+/// Starts counting, from zero, the time that this thread's sockets spend in the kernel, or stops
+/// it.
 pub(crate) fn count_time_in_kernel(yes: bool) {
     IN_KERNEL.set(yes.then_some(Duration::ZERO));
 }
 
-/// Bytes counted so far.
+/// Returns the time counted so far; `None` if it is not counted.
 pub(crate) fn time_in_kernel() -> Option<Duration> {
     IN_KERNEL.get()
 }

@@ -9,24 +9,24 @@ use crate::wire::Wire;
 
 /// An exchange of application data.
 pub trait Workload: Sync {
-    /// Performs it; returns the bytes of application data that were sent and received.
+    /// Performs the exchange; returns the number of bytes of application data sent and received.
     ///
     /// # Errors
     /// The connection failed, or the answer is wrong.
     fn run(&self, stream: &mut TlsStream<Wire>) -> Result<Data, Fault>;
 
-    /// Whether the time of a connection includes its end, else it is over when the workload is.
+    /// True if a connection's time includes its end. Otherwise the time ends with the workload.
     fn times_the_end(&self) -> bool {
         true
     }
 }
 
-/// Bytes of application data.
+/// Numbers of bytes of application data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Data {
-    /// Before encryption.
+    /// Bytes sent, before encryption.
     pub sent: usize,
-    /// After decryption.
+    /// Bytes received, after decryption.
     pub received: usize,
 }
 
@@ -35,7 +35,7 @@ pub struct Data {
 pub enum Fault {
     /// TLS or the socket failed.
     Connection(io::Error),
-    /// The answer is not one to the request.
+    /// The answer does not match the request.
     Answer(Failure),
 }
 
@@ -45,7 +45,7 @@ impl From<io::Error> for Fault {
     }
 }
 
-/// Nothing: the handshake is what is timed.
+/// The empty workload, for timing the handshake alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake;
 

@@ -1,4 +1,4 @@
-//! What an application's own configuration does to ours.
+//! Checks of applications: the effect of their own configuration on the provider.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::system::Examined;
 use crate::regular::Held;
 use crate::run::{changes_user, names_ours, unknown_groups};
 
-/// Bytes of a file that are read at most.
+/// The maximum size of a file that is read, in bytes.
 const MOST_BYTES: u64 = 1 << 28;
 
 /// An application that the doctor knows.
@@ -26,26 +26,27 @@ pub(super) enum Application {
     Curl,
 }
 
-/// What there is to know about an application on Debian. Paths are relative to the root.
+/// The facts about an application on Debian. Paths are relative to the root.
 struct Facts {
     name: &'static str,
     /// The program.
     program: &'static str,
-    /// What uses libssl, if it is not the program.
+    /// The object that uses libssl: the program or one of its modules.
     tls_object: &'static str,
     /// The process's name.
     process: &'static str,
     /// Files and folders of its configuration.
     files: &'static [&'static str],
-    /// Files where its service gets environment variables from.
+    /// The files from which its service gets environment variables.
     service_files: &'static [&'static str],
-    /// How to give its service a variable; `{}` is the configuration's path.
+    /// The lines that set a variable for its service; `{}` stands for the configuration's path.
     service_fix: &'static str,
-    /// Its line that sets groups.
+    /// The line of its configuration that sets groups.
     line: &'static str,
-    /// Whether its own default overrides the system's configuration.
+    /// True if its own default overrides the system's configuration.
     overrides_by_default: bool,
-    /// What some releases ask OpenSSL for algorithms with. If it names a provider, `default_properties` no longer does.
+    /// The property query with which some releases fetch algorithms from OpenSSL. If it names a
+    /// provider, it overrides the provider in `default_properties`.
     own_query: Option<&'static str>,
 }
 
@@ -139,7 +140,7 @@ impl Application {
         }
     }
 
-    /// The list of groups that a line of its configuration sets, if it is such a line.
+    /// Returns the list of groups that a line of its configuration sets; `None` for other lines.
     fn groups_in(self, line: &str) -> Option<String> {
         let words: Vec<_> = line.split_whitespace().collect();
         let clean = |word: &str| word.trim_matches(['"', '\'', ';']).to_owned();
@@ -180,7 +181,7 @@ fn is_groups_command(command: &str) -> bool {
     command.eq_ignore_ascii_case("Groups") || command.eq_ignore_ascii_case("Curves")
 }
 
-/// Looks at `application` below `root`.
+/// Checks `application` below `root`.
 pub(super) fn examine(
     application: Application,
     root: &Path,
@@ -225,7 +226,7 @@ fn package(application: Application) -> &'static str {
     }
 }
 
-/// Whether the application uses the libssl that was examined.
+/// Checks that the application uses the libssl that was examined.
 fn examine_libssl(facts: &Facts, root: &Path, examined: &Examined, findings: &mut Vec<Finding>) {
     let ours = examined.libraries.libssl_path();
     let libssl = Root::new(root)
@@ -270,7 +271,7 @@ fn examine_libssl(facts: &Facts, root: &Path, examined: &Examined, findings: &mu
     });
 }
 
-/// Whether a property query of the application's own keeps X25519 and Ed25519 of ours from it.
+/// Checks if the application's own property query keeps it from using our X25519 and Ed25519.
 fn examine_query(facts: &Facts, program: &Path, examined: &Examined, findings: &mut Vec<Finding>) {
     let (Some(query), Some(context)) = (facts.own_query, &examined.context) else { return };
     let has_it = Held::at(program)
@@ -298,7 +299,7 @@ fn examine_query(facts: &Facts, program: &Path, examined: &Examined, findings: &
     }
 }
 
-/// Whether the service gets the configuration that was examined.
+/// Checks that the service gets the configuration that was examined.
 fn examine_service(facts: &Facts, root: &Path, examined: &Examined, findings: &mut Vec<Finding>) {
     if facts.service_files.is_empty() || !examined.active {
         return;
@@ -341,7 +342,8 @@ fn examine_service(facts: &Facts, root: &Path, examined: &Examined, findings: &m
     }
 }
 
-/// Whether the application sets groups of its own, and ours are among them.
+/// Checks the groups in the application's own configuration: if it sets any, ours must be among
+/// them.
 fn examine_directives(
     application: Application,
     facts: &Facts,
@@ -396,7 +398,7 @@ fn examine_directives(
     });
 }
 
-/// Whether running processes have the module.
+/// Checks that running processes have loaded the module.
 fn examine_processes(facts: &Facts, findings: &mut Vec<Finding>) {
     let Ok(processes) = fs::read_dir("/proc") else { return };
     let (mut with, mut without, mut unknown) = (0, 0, 0);
@@ -433,7 +435,8 @@ fn examine_processes(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The lines of a file, or of all files below a folder, without comments and blanks, each with its place.
+/// Returns the lines of a file, or of all files below a folder, each with its place. Leaves out
+/// comments and blank lines.
 fn lines_below(path: &Path) -> Vec<(String, String)> {
     const MOST_FILES: usize = 1000;
 

@@ -1,4 +1,4 @@
-//! Whose X25519 and Ed25519 programs get, and why.
+//! The providers of X25519 and Ed25519 in programs, and the reasons for the choice.
 
 use curve25519::{Backend, is_fast, self_check};
 use openssl_conf::{Interpretation, ModuleKind, Provider};
@@ -7,11 +7,12 @@ use openssl_runtime::{Key, LibraryContext};
 use super::finding::Finding;
 use crate::run::PROPERTIES;
 
-/// An algorithm that the default provider has, too: what people call it, OpenSSL's name, and the key that chooses.
+/// The algorithms that the default provider has too: the name for people, OpenSSL's name, and the
+/// key that selects our implementation.
 const ALGORITHMS: [(&str, &str, &str); 2] =
     [("X25519", "X25519", settings::X25519.name), ("Ed25519", "ED25519", settings::ED25519.name)];
 
-/// Makes a key of each as programs do. Neither answer is wrong: both serve.
+/// Makes a key of each algorithm as programs do. Neither provider is wrong: both work.
 pub(super) fn examine(
     context: &LibraryContext,
     provider: &Provider,
@@ -41,10 +42,10 @@ pub(super) fn examine(
     }
 }
 
-/// The instruction set that the provider takes.
+/// Returns the instruction set that the provider uses.
 fn backend(provider: &Provider) -> Backend {
     let configured = value(provider, settings::BACKEND.name);
-    // A name that is none keeps the provider from loading.
+    // With an invalid name the provider does not load.
     configured.and_then(|name| Backend::named(name).ok()).unwrap_or_else(Backend::best)
 }
 

@@ -1,3 +1,5 @@
+//! The findings of the doctor, and their output.
+
 use std::fmt;
 
 use serde::Serialize;
@@ -7,18 +9,18 @@ use serde::Serialize;
 pub(super) enum Status {
     Ok,
     Wrong,
-    /// Worth knowing, neither right nor wrong.
+    /// Information that is neither right nor wrong.
     Note,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 pub(super) struct Finding {
-    /// What was looked at, in a word or two.
+    /// The subject of the check, in one or two words.
     pub(super) check: String,
     pub(super) status: Status,
     pub(super) message: String,
-    /// What to change: lines to add, or a command.
+    /// The change that corrects the problem: lines to add, or a command.
     pub(super) fix: Option<String>,
 }
 
@@ -53,7 +55,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Text that holds lines and names of files: what would control the terminal is escaped.
+/// Escapes control characters. The text contains lines and names of files, which could otherwise
+/// control the terminal.
 fn printable(text: &str) -> String {
     let mut printable = String::new();
     for character in text.chars() {

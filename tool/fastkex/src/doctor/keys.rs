@@ -4,8 +4,8 @@ use openssl_conf::Provider;
 
 use super::finding::Finding;
 
-/// Reports each unknown key, with the known one that was probably meant. The module itself cannot:
-/// libcrypto does not list the keys of a section.
+/// Reports each unknown key, with the known key that was probably meant. The module itself cannot
+/// do this, because libcrypto does not list the keys of a section.
 pub(super) fn examine(provider: &Provider, findings: &mut Vec<Finding>) {
     for parameter in provider.own_parameters() {
         if settings::is_known(&parameter.name) {

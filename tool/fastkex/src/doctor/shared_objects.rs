@@ -1,5 +1,5 @@
-//! Shared objects that a program would load, as its file and theirs say. The loader is not asked:
-//! it may execute the program, which may be in a folder that nobody trusts.
+//! The shared objects that a program would load, according to its file and theirs. The loader is
+//! not used for this: it may execute the program, which may be in an untrusted folder.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
@@ -17,20 +17,20 @@ use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use crate::regular::Held;
 
-/// Bytes of all files that are looked at for one program.
+/// The maximum total size of the files read for one program, in bytes.
 const MOST_BYTES: u64 = 1 << 30;
-/// Shared objects of one program.
+/// The maximum number of shared objects of one program.
 const MOST_OBJECTS: usize = 1000;
-/// Bytes of a list of folders, and folders in one.
+/// The maximum size of a list of folders in bytes, and the maximum number of folders.
 const MOST_LIST_BYTES: u64 = 1 << 16;
 const MOST_FOLDERS: usize = 1000;
 
-/// Folders of the loader beside those of its configuration; Debian's further ones have names like
-/// `x86_64-linux-gnu`.
+/// The loader's folders besides those in its configuration. Debian adds subfolders with names such
+/// as `x86_64-linux-gnu`.
 const LIBRARY_FOLDERS: [&str; 4] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"];
 const OF_ARCHITECTURE: &str = "-linux-";
 
-/// A folder that stands for `/`: links in it lead to nowhere outside.
+/// A folder that stands for `/`: links in it cannot lead outside.
 pub(super) struct Root {
     folder: OwnedFd,
     path: PathBuf,
@@ -39,9 +39,9 @@ pub(super) struct Root {
 /// A shared object that a program needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Needed {
-    /// The file that the loader would take, by its path outside of the root.
+    /// The file that the loader would use, with its path outside of the root.
     At(PathBuf),
-    /// There is none of this name.
+    /// There is no file of this name.
     Missing(String),
 }
 
@@ -52,14 +52,14 @@ impl Root {
         Ok(Root { folder: rustix::fs::open(&path, flags, Mode::empty())?, path })
     }
 
-    /// What is at a path that begins with `/` or at the root.
+    /// Finds the file at a path inside of the root. The path may begin with `/`.
     fn hold(&self, path: &Path) -> io::Result<Held> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         Ok(rustix::fs::openat2(&self.folder, path, flags, Mode::empty(), inside)?.into())
     }
 
-    /// The names in a folder, in order; none if there is no such folder.
+    /// Returns the names in a folder, sorted; empty if there is no such folder.
     fn names(&self, folder: &Path) -> Vec<PathBuf> {
         let entries = self.hold(folder).and_then(|held| fs::read_dir(held.link()));
         let entries = entries.into_iter().flatten().flatten().take(MOST_FOLDERS);
@@ -68,7 +68,8 @@ impl Root {
         names
     }
 
-    /// The folders in which the loader looks for all programs. Its cache of them is not read.
+    /// Returns the folders in which the loader searches for all programs. Does not read the
+    /// loader's cache of them.
     fn library_folders(&self) -> Vec<PathBuf> {
         let parts = Path::new("/etc/ld.so.conf.d");
         let mut lists = vec![PathBuf::from("/etc/ld.so.conf")];
@@ -92,11 +93,11 @@ impl Root {
         folders
     }
 
-    /// The shared object with a name that begins with `wanted` that the program at `path` or one of
-    /// its shared objects needs; `None` if none does.
+    /// Finds the shared object with a name that begins with `wanted`, if the program at `path` or
+    /// one of its shared objects needs one. Returns `None` if none of them does.
     ///
     /// # Errors
-    /// The program is no ELF file, or cannot be read.
+    /// The program is not an ELF file, or cannot be read.
     pub(super) fn needed(&self, path: &Path, wanted: &str) -> Result<Option<Needed>, String> {
         let mut bytes_left = MOST_BYTES;
         let program = self.object(path, &mut bytes_left)?;
@@ -105,8 +106,8 @@ impl Root {
         let mut seen = HashSet::new();
         let mut queue = VecDeque::from([(program, Vec::new())]);
         while let Some((object, mut inherited)) = queue.pop_front() {
-            // DT_RPATH counts for what is loaded on the object's behalf, too; DT_RUNPATH is for the
-            // object itself, instead of any DT_RPATH.
+            // DT_RPATH also applies to objects that are loaded for this object. DT_RUNPATH applies
+            // only to the object itself, and replaces any DT_RPATH.
             if object.runpath.is_empty() {
                 inherited.splice(0..0, object.rpath.iter().cloned());
             }
@@ -157,9 +158,9 @@ impl Root {
     }
 }
 
-/// What an ELF file says of others.
+/// The references of an ELF file to other files.
 struct Object {
-    /// Where it is, outside of the root.
+    /// The file's path, outside of the root.
     place: PathBuf,
     target: Target,
     needed: Vec<String>,
@@ -167,7 +168,7 @@ struct Object {
     runpath: Vec<PathBuf>,
 }
 
-/// For which machines a file is: programs load no others.
+/// The kind of machine that a file is for. Programs load only files for their own kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Target {
     machine: Machine,
@@ -176,7 +177,7 @@ struct Target {
 }
 
 impl Object {
-    /// `origin` is the folder of the file.
+    /// Parses a file; `origin` is its folder.
     fn parse<Elf: FileHeader<Endian = Endianness>>(
         bytes: &[u8],
         origin: &Path,
@@ -214,7 +215,7 @@ impl Object {
                 Some(rest) => origin.join(rest.trim_start_matches('/')),
                 None => PathBuf::from(text),
             };
-            // Others are relative to where the program is started.
+            // Other folders are relative to the program's working directory.
             folders.map(folder).filter(|folder| folder.is_absolute()).collect()
         };
         Ok(Object {

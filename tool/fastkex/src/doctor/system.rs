@@ -1,4 +1,4 @@
-//! OpenSSL, the module, and the system's configuration.
+//! Checks of OpenSSL, the module, and the system's configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -17,21 +17,22 @@ use crate::run::{
     PROPERTIES, PROVIDER, default_groups, environment, names_ours, release, unknown_groups,
 };
 
-/// What the checks of an application build on.
+/// The results that the checks of an application need.
 pub(super) struct Examined {
     pub(super) libraries: Libraries,
     pub(super) release: Release,
     pub(super) module: Option<PathBuf>,
-    /// The configuration that programs started here read, and whether it comes from OPENSSL_CONF.
+    /// The configuration that programs started from here read. The next field is true if it comes
+    /// from OPENSSL_CONF.
     pub(super) config_path: PathBuf,
     pub(super) config_is_from_environment: bool,
-    /// Whether the configuration activates the provider, and it loads.
+    /// True if the configuration activates the provider and the provider loads.
     pub(super) active: bool,
-    /// A context with that configuration.
+    /// A library context with that configuration.
     pub(super) context: Option<LibraryContext>,
 }
 
-/// Looks at everything that concerns all applications; `None` without OpenSSL.
+/// Runs all checks that concern every application; returns `None` without OpenSSL.
 pub(super) fn examine(asked_for: Option<&Path>, findings: &mut Vec<Finding>) -> Option<Examined> {
     let libraries = match Libraries::system() {
         Ok(libraries) => libraries,
@@ -60,7 +61,7 @@ pub(super) fn examine(asked_for: Option<&Path>, findings: &mut Vec<Finding>) -> 
     Some(examined)
 }
 
-/// What the processor has for us.
+/// Reports the instruction set and the vector units of the processor.
 fn examine_processor(findings: &mut Vec<Finding>) {
     let backend = Backend::best();
     let cold_start = ColdStart::of(backend);
@@ -71,7 +72,7 @@ fn examine_processor(findings: &mut Vec<Finding>) {
     ));
 }
 
-/// Loads the module and shakes hands in every group.
+/// Loads the module and does a handshake with every group.
 fn examine_module(
     asked_for: Option<&Path>,
     libraries: &Libraries,
@@ -136,13 +137,14 @@ fn examine_module(
     Some(path)
 }
 
-/// What two sides agreed on.
+/// The group that both sides negotiated.
 pub(super) struct Negotiated {
     id: u16,
     name: String,
 }
 
-/// A handshake in memory between a client and a server of `context`, with the given groups or their own.
+/// Does a handshake in memory between a client and a server of `context`, with the given groups or
+/// the default ones.
 fn handshake(context: &LibraryContext, groups: Option<&str>) -> Result<Negotiated, String> {
     let run = || {
         let certificate = Certificate::self_signed(context, KeyType::EcP256, &["localhost"])?;
@@ -167,7 +169,7 @@ fn handshake(context: &LibraryContext, groups: Option<&str>) -> Result<Negotiate
     }
 }
 
-/// What programs that read the configuration will get.
+/// Checks the configuration as programs read it.
 fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
     let path = examined.config_path.clone();
     let shown = path.display().to_string();
@@ -220,7 +222,7 @@ fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether a listed provider is ours, under whatever name.
+/// True if a listed provider is ours, under any name.
 fn is_ours(provider: &Provider) -> bool {
     let module = provider.module.as_ref().map(|entry| entry.value.as_str()).unwrap_or_default();
     provider.name == PROVIDER
@@ -309,7 +311,8 @@ fn examine_provider(
     examined.context = Some(context);
 }
 
-/// OpenSSL forgets why a provider of its configuration did not load; loading it by name with the same parameters tells.
+/// Returns the reason why the provider does not load. OpenSSL drops the reason for a provider in
+/// its configuration, but reports it if the provider is loaded by name with the same parameters.
 fn reason_not_to_load(examined: &Examined, provider: &Provider) -> String {
     let parameters: Vec<_> = provider
         .own_parameters()
@@ -327,7 +330,7 @@ fn reason_not_to_load(examined: &Examined, provider: &Provider) -> String {
     }
 }
 
-/// Which groups programs get that do not set their own.
+/// Checks the groups of programs that do not set their own.
 fn examine_groups(
     examined: &Examined,
     provider: &Provider,
@@ -417,7 +420,7 @@ fn shown_module(examined: &Examined) -> String {
     path.display().to_string()
 }
 
-/// The lines that activate the provider, in the sections that a configuration already has.
+/// Returns the lines that activate the provider, for the sections that a configuration already has.
 pub(super) fn lines_to_add(examined: &Examined, base: Option<&Interpretation>) -> String {
     let module = shown_module(examined);
     let groups = default_groups(examined.release);

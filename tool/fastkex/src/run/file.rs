@@ -1,9 +1,9 @@
-//! The file in which a program that was started by `fastkex run` finds its configuration.
+//! The configuration file of a program that `fastkex run` has started.
 //!
-//! OpenSSL loads and executes the modules that a configuration names, and children of a program
-//! read it again, hours later perhaps. So the file lies where nobody but this user and root can
-//! put, replace or remove anything, even when the file or its folder has gone. That leaves out
-//! /tmp: what is deleted there may be made anew by anybody.
+//! OpenSSL loads and executes the modules that a configuration names, and child processes of a
+//! program read the configuration again, possibly hours later. The file must therefore be in a
+//! place where only this user and root can create, replace or remove files, even after the file or
+//! its folder was deleted. This excludes /tmp: any user can recreate a path that was deleted there.
 
 use std::env;
 use std::ffi::OsString;
@@ -17,27 +17,28 @@ use nix::unistd::{Uid, User, geteuid};
 use output::Failure;
 use rustix::fs::{Mode, OFlags};
 
-/// The folder of ours in one for all programs.
+/// The name of our folder inside of a folder for all programs.
 const FOLDER: &str = "fastkex";
 /// The default folder for a user's state, below the home folder.
 const STATE: &str = ".local/state";
-/// Root's folder for state that need not outlive a restart.
+/// Root's folder for state that is not needed after a restart.
 const SYSTEM_RUNTIME: &str = "/run";
 
-/// Only their owner reads and writes files, and enters folders.
+/// The modes of files and folders. Only the owner may read and write files, and enter folders.
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
-/// On a file: cleaners of $XDG_RUNTIME_DIR leave it there (XDG Base Directory Specification).
+/// The sticky bit on a file: cleaners of $XDG_RUNTIME_DIR do not remove it (XDG Base Directory
+/// Specification).
 const STAYS: u32 = 0o1000;
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const ALL_OF_OTHERS: u32 = 0o077;
 
-/// Writes `text` to a file named by its contents, which stays for as long as programs may read it.
-/// The same text has the same file.
+/// Writes `text` to a file with a name derived from its contents. The file stays as long as
+/// programs may read it. The same text has the same file.
 ///
 /// # Errors
-/// There is no place for it that is safe from others; each one that was tried is named, with the
-/// reason.
+/// No place for the file is safe from other users. The error names each place that was tried, with
+/// the reason.
 pub(super) fn write(text: &str) -> Result<PathBuf, Failure> {
     let user = geteuid();
     let mut reasons = Vec::new();
@@ -56,24 +57,25 @@ pub(super) fn write(text: &str) -> Result<PathBuf, Failure> {
 
 /// A folder that may be safe.
 struct Place {
-    /// The variable or file that names it.
+    /// The variable or file that names the folder.
     origin: &'static str,
     path: Result<PathBuf, String>,
-    /// The part of the path that must be there, and what it must be.
+    /// The part of the path that must exist, and its required kind.
     base: Base,
 }
 
 enum Base {
-    /// Nothing: all of it may be made.
+    /// No part must exist; the whole path may be created.
     Any,
-    /// A folder.
+    /// A folder that must exist.
     Folder(PathBuf),
-    /// A folder of this user's that nobody else may even enter, and no symbolic link.
+    /// A folder of this user that must exist. No other user may even enter it, and it must not be a
+    /// symbolic link.
     Private(PathBuf),
 }
 
-/// The places in the order in which they are tried. Folders that the environment names may be
-/// another user's, as under sudo.
+/// Returns the places in the order in which they are tried. Folders that the environment names may
+/// belong to another user, for example under sudo.
 fn places(user: Uid) -> Vec<Place> {
     let absolute = |path: OsString| {
         let path = PathBuf::from(path);
@@ -121,7 +123,8 @@ fn places(user: Uid) -> Vec<Place> {
 }
 
 impl Place {
-    /// The folder, made if it is not there, once nobody else can put another in its place.
+    /// Returns the folder, after checking that no other user can replace it. Creates it if it does
+    /// not exist.
     fn folder(&self, user: Uid) -> Result<PathBuf, String> {
         let path = self.path.as_ref().map_err(Clone::clone)?;
         match &self.base {
@@ -140,7 +143,7 @@ impl Place {
             }
         }
 
-        // Links are followed now and never again: the path that is used has none.
+        // Links are followed here for the last time: the path that is used contains none.
         let is_there = |path: &&Path| path.symlink_metadata().is_ok();
         let there = path.ancestors().find(is_there).unwrap_or(path);
         let mut folder = at(there, there.canonicalize())?;
@@ -153,7 +156,7 @@ impl Place {
             let Component::Normal(name) = component else { return Err(not_a(path)) };
             folder.push(name);
             match DirBuilder::new().mode(FOLDER_MODE).create(&folder) {
-                // By another run of ours.
+                // Another run of this command has created it.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 made => at(&folder, made)?,
             }
@@ -167,8 +170,8 @@ impl Place {
     }
 }
 
-/// Whether only `user` and root can change what is in a folder. A sticky bit is not enough: it
-/// guards what is there, not a name that has become free.
+/// Checks that only `user` and root can change the contents of a folder. A sticky bit is not
+/// enough: it protects existing files, but not a name that has become free.
 fn check_folder(folder: &Path, user: Uid) -> Result<(), String> {
     let data = at(folder, folder.symlink_metadata())?;
     let shown = folder.display();
@@ -191,7 +194,8 @@ fn write_in(folder: &Path, text: &str, user: Uid) -> Result<PathBuf, String> {
     if holds(&path, text, user) {
         return Ok(path);
     }
-    // Made new under a name of its own, and renamed when it is complete; removed if that fails.
+    // The file is created under a temporary name, and renamed when it is complete. It is removed if
+    // that fails.
     let new =
         tempfile::Builder::new().permissions(Permissions::from_mode(FILE_MODE)).tempfile_in(folder);
     let mut new = at(folder, new)?;
@@ -202,7 +206,7 @@ fn write_in(folder: &Path, text: &str, user: Uid) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Whether there is such a file of this user's already, with these contents.
+/// True if such a file of this user with these contents already exists.
 fn holds(path: &Path, text: &str, user: Uid) -> bool {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let Ok(file) = rustix::fs::open(path, flags, Mode::empty()).map(File::from) else {
@@ -220,7 +224,7 @@ fn holds(path: &Path, text: &str, user: Uid) -> bool {
         && bytes == text.as_bytes()
 }
 
-/// Says what an error is about.
+/// Adds the path to an error.
 fn at<T, E: std::fmt::Display>(path: &Path, result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| format!("{}: {error}", path.display()))
 }

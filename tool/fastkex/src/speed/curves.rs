@@ -1,4 +1,4 @@
-//! X25519 and Ed25519.
+//! Measures X25519 and Ed25519.
 
 use curve25519::ed25519::{self, SigningKey};
 use curve25519::{Error, x25519};

@@ -1,4 +1,4 @@
-//! `fastkex speed --pool`: how long it takes to get a key, whoever has made it.
+//! `fastkex speed --pool`: measures the time to get a key, for each way to generate it.
 
 use std::hint;
 use std::sync::{Arc, Barrier};
@@ -16,7 +16,7 @@ use crate::measuring::{self, progress_bar};
 use crate::sets::{ForSet, for_set};
 use output::Failure;
 
-/// The ways to get a key that are compared.
+/// The compared ways to get a key.
 const MODES: [Mode; 4] = [
     Mode { name: "off", enabled: false, batch: Batch::Growing, refill: Refill::Inline },
     Mode { name: "32 inline", enabled: true, batch: Batch::Fixed(32), refill: Refill::Inline },
@@ -24,13 +24,15 @@ const MODES: [Mode; 4] = [
     Mode { name: "background", enabled: true, batch: Batch::Growing, refill: Refill::Background },
 ];
 
-/// Threads that take keys at once.
+/// The numbers of threads that take keys at the same time.
 const THREADS: [usize; 4] = [1, 2, 4, 8];
-/// At this load nobody expects to wait: a part of what one thread gets when it does nothing else.
+/// A moderate load, at which no waiting is expected: a part of the rate that one thread reaches
+/// without pauses.
 const PART_OF_FULL_LOAD: f64 = 0.5;
-/// Keys a second below which inline growth is to be unnoticed.
+/// A low load, in keys per second. Below this rate, inline growth should not be noticeable.
 const SLOW: f64 = 60.0;
-/// Part of the time in which keys are taken unmeasured, so that the pool has seen demand.
+/// The part of the time in which keys are taken before the measurement, so that the pool has seen
+/// demand.
 const WARM_UP: f64 = 0.2;
 
 struct Mode {
@@ -48,9 +50,9 @@ pub(super) struct Row {
     backend: &'static str,
     pool: &'static str,
     threads: usize,
-    /// Keys a second that were asked for: `None` if as many as there were.
+    /// The requested rate in keys per second: `None` for as many as possible.
     load: Option<f64>,
-    /// Keys a second that were taken.
+    /// The rate at which keys were taken, in keys per second.
     per_second: f64,
     keys: usize,
     p50_nanoseconds: u64,
@@ -116,7 +118,8 @@ enum Load {
     Rate(f64),
 }
 
-/// Nanoseconds of each key that a thread took, and how long it was at it.
+/// The time for each key that a thread took, in nanoseconds, and the total duration of the thread's
+/// work.
 type Taken = Result<(Vec<u64>, Duration), kex::Error>;
 
 fn measure<P: Operations>(
@@ -200,7 +203,8 @@ fn take<P: Operations>(
     Ok((nanoseconds, started.elapsed()))
 }
 
-/// Sleeps while there is time for it; a sleep ends some tens of microseconds late.
+/// Waits until `due`. Sleeps as long as possible, and then spins, because a sleep ends some tens of
+/// microseconds late.
 fn wait_until(due: Instant) {
     const LATE: Duration = Duration::from_micros(200);
     loop {
@@ -212,7 +216,7 @@ fn wait_until(due: Instant) {
     }
 }
 
-/// Prints what was measured.
+/// Prints the results.
 pub(super) fn print(rows: &[Row]) -> Result<(), Failure> {
     use Align::{Left, Right};
     let mut table = Table::new(&[

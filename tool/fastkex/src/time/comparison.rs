@@ -1,4 +1,4 @@
-//! A comparison of groups: measured, shown, and written.
+//! A comparison of groups: measures them, and prints and writes the results.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::report;
 use crate::interrupt::Interrupt;
 use output::{Failure, Outcome};
 
-/// A run of the timer, with all that its report says beside the measurements.
+/// A run of the timer, with all other facts that its report states.
 pub struct Comparison {
     /// The workload.
     pub what: What,
@@ -19,20 +19,21 @@ pub struct Comparison {
     pub target: String,
     /// The client's name.
     pub client: String,
-    /// The servers, where they belong to a scene.
+    /// The servers, if they belong to a scene.
     pub scene: Option<Scene>,
     /// The machine as it was before this process was confined to a processor.
     pub machine: Machine,
-    /// Ends the measurement.
+    /// The interrupt that ends the measurement.
     pub interrupt: Interrupt,
-    /// Whether an interrupt ends the process after the report; else the caller does that.
+    /// True if an interrupt ends the process after the report. Otherwise the caller ends it.
     pub ends_here: bool,
     /// The file for all samples.
     pub json: Option<PathBuf>,
 }
 
 impl Comparison {
-    /// Takes samples, prints the report and writes the file. `false` if a connection failed.
+    /// Takes samples, prints the report and writes the file. Returns `false` if a connection failed
+    /// or the run is incomplete.
     ///
     /// # Errors
     /// No connection succeeds, or the result cannot be written.
@@ -54,12 +55,12 @@ impl Comparison {
         self.publish(&found, ended.gave_up)
     }
 
-    /// As [`Comparison::run`], for the search for peaks.
+    /// Does the same as [`Comparison::run`] for the search for peaks.
     ///
     /// # Errors
-    /// As [`Comparison::run`].
+    /// The same as [`Comparison::run`].
     pub fn search<E: Workload>(&self, targets: &[Target<E>], wanted: &Search) -> Outcome {
-        // How many steps there will be is not known; these are the most.
+        // The number of steps is not known in advance; this is the maximum.
         let steps = wanted.clients.ilog2() as usize + 1;
         let seconds = (targets.len() * steps) as f64 * wanted.step.as_secs_f64();
         let bar = bar(seconds as u64, "{msg:40}  at most {eta} left");
@@ -95,11 +96,11 @@ impl Comparison {
         }
     }
 
-    /// Shows what was found, whole or not, and then says why it is not whole.
+    /// Prints and writes the results, complete or not. Then reports why they are incomplete.
     fn publish(&self, found: &Run, gave_up: Option<Failure>) -> Outcome {
         output::line(report::text(found))?;
         if let Some(file) = &self.json {
-            // Without spaces: there is a number for each connection.
+            // Compact JSON, because there is a number for each connection.
             let text = serde_json::to_string(found).map_err(Failure::new)? + "\n";
             std::fs::write(file, text).map_err(Failure::about(file.display()))?;
         }
@@ -113,7 +114,7 @@ impl Comparison {
     }
 }
 
-/// A bar on standard error, if that is a terminal.
+/// Returns a progress bar on standard error, if that is a terminal.
 fn bar(length: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::new(length);
     match ProgressStyle::with_template(&format!("{{wide_bar}} {template}")) {

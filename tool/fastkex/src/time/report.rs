@@ -1,9 +1,9 @@
-//! A run as text.
+//! Formats a run as text.
 
 use measure::{Align, Table, grouped, percent, quantile};
 use timer::results::{PeakStep, Run, Series, What};
 
-/// Tables, and how they came about.
+/// Returns the tables of a run, and a description of its measurement.
 pub(crate) fn text(run: &Run) -> String {
     let mut parts = Vec::new();
     if !run.series.is_empty() {
@@ -52,7 +52,7 @@ fn times(run: &Run) -> String {
             row.push(series.requests.map_or_else(String::new, |requests| requests.to_string()));
         }
         row.extend([rate(0.5), format!("{}-{}", rate(0.25), rate(0.75))]);
-        // Of the first with as many requests.
+        // The first series with the same number of requests.
         let first = run.series.iter().find(|other| other.requests == series.requests);
         let ratio = first.and_then(|first| series.ratio_to(first));
         row.push(ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.3}")));
@@ -75,7 +75,7 @@ fn negotiated(series: &Series) -> String {
     format!("{}{retry}", series.group)
 }
 
-/// Bytes of one connection, by message.
+/// Returns the table of bytes of one connection, by message.
 fn traffic(run: &Run) -> String {
     let mut names: Vec<&str> = Vec::new();
     for message in run.series.iter().flat_map(|series| series.traffic.handshake_messages()) {

@@ -1,4 +1,5 @@
-//! The applications: what a reader's own names are in each block, and what surrounds it on Debian.
+//! The tested applications: values for the placeholders in each block, and the rest of the
+//! configuration on Debian.
 
 use crate::peer::{Content, SERVED};
 use crate::words::*;
@@ -48,7 +49,7 @@ pub(crate) const NGINX_CLIENT: Case = Case {
     ..NGINX_SERVER
 };
 
-/// The other directive with which nginx sets groups.
+/// The other directive of nginx that sets groups.
 pub(crate) const NGINX_COMMAND: Case = Case {
     places: &[
         ("listen 443 ssl", "listen 127.0.0.1:{port} ssl"),
@@ -57,7 +58,8 @@ pub(crate) const NGINX_COMMAND: Case = Case {
     ..NGINX_SERVER
 };
 
-/// Denied requests are answered with a text, as Apache's user may not look into the folder.
+/// Apache's configuration. It answers denied requests with a text, because Apache's user may not
+/// read the folder.
 const APACHE: &str = "ServerRoot /etc/ssl/example
 DefaultRuntimeDir /etc/ssl/example
 PidFile apache.pid
@@ -132,7 +134,7 @@ pub(crate) const STUNNEL_CLIENT: Case = Case {
     ..STUNNEL_SERVER
 };
 
-/// Debian's own begins like this.
+/// HAProxy's configuration, which begins like Debian's.
 const HAPROXY: &str = "global
 %root     user haproxy
 %root     group haproxy
@@ -192,7 +194,8 @@ frontend https
     http-request return status 200 content-type text/plain string served
 ";
 
-/// Debian's has no chroot of its own; what is tried is the more difficult.
+/// Unbound's configuration. Debian's has no chroot; the test uses one, because that is the more
+/// difficult case.
 const UNBOUND: &str = "{block}
 server:
     port: {port}
@@ -265,7 +268,7 @@ pub(crate) const CURL: Case = Case {
     properties: true,
 };
 
-/// The file that curl reads for its user.
+/// curl with the configuration file of its user.
 pub(crate) const CURLRC: Case = Case {
     places: &[
         ("curl --curves X25519SNTRUP761:X25519:P-256", "CURL_HOME=. curl"),
@@ -298,7 +301,7 @@ with socket.create_server((\"127.0.0.1\", {port}))",
     properties: true,
 };
 
-/// It takes the authority from the environment, and no proxy.
+/// A client in Python. It uses the test's certificate authority and no proxy.
 pub(crate) const PYTHON_CLIENT: Case = Case {
     block: "python-client",
     places: &[("https://example.org/", "https://localhost:{peer}/")],
@@ -344,7 +347,7 @@ pub(crate) const OPENSSL_CLIENT: Case = Case {
     ..OPENSSL_SERVER
 };
 
-/// All of them.
+/// All cases.
 pub(crate) const ALL: [Case; 15] = [
     NGINX_SERVER,
     NGINX_CLIENT,

@@ -1,13 +1,14 @@
-//! The blocks of `docs/applications.md`, which are what is tried.
+//! The blocks of `docs/applications.md`, which the tests use.
 
 use std::fs;
 use std::sync::LazyLock;
 
-/// All of it.
+/// The whole document.
 pub(crate) static TEXT: LazyLock<String> =
     LazyLock::new(|| fs::read_to_string(artifacts::root().join("docs/applications.md")).unwrap());
 
-/// The block of this name, which stands after the language: a fence such as `ini stunnel-server`.
+/// Returns the block of this name. The name stands after the language, in a fence such as
+/// `ini stunnel-server`.
 pub(crate) fn block(name: &str) -> String {
     let mut found = blocks().filter(|(other, _)| *other == name);
     let (_, text) = found.next().unwrap_or_else(|| panic!("docs/applications.md: no block {name}"));
@@ -15,13 +16,13 @@ pub(crate) fn block(name: &str) -> String {
     text.to_owned()
 }
 
-/// The names of all blocks that have one.
+/// Returns the names of all named blocks.
 pub(crate) fn names() -> Vec<&'static str> {
     blocks().map(|(name, _)| name).collect()
 }
 
 fn blocks() -> impl Iterator<Item = (&'static str, &'static str)> {
-    // What is between fences is every second piece.
+    // Every second piece is the text between two fences.
     let pieces = TEXT.split("\n```").skip(1).step_by(2);
     pieces.filter_map(|piece| {
         let (fence, text) = piece.split_once('\n')?;
@@ -30,7 +31,7 @@ fn blocks() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// A block with each of these replaced, all of which must be in it.
+/// Replaces texts in a block; the block must contain all of them.
 pub(crate) fn replaced(text: &str, replacements: &[(&str, String)]) -> String {
     replacements.iter().fold(text.to_owned(), |text, (from, to)| {
         assert!(text.contains(from), "no '{from}' in:\n{text}");
@@ -38,7 +39,8 @@ pub(crate) fn replaced(text: &str, replacements: &[(&str, String)]) -> String {
     })
 }
 
-/// Without the lines that name a group of ours, as far as they do: an argument of a command or of a `bind` line goes alone.
+/// Removes the lines that name one of our groups. If the list is an argument of a command or of a
+/// `bind` line, removes only this argument.
 pub(crate) fn without_groups(text: &str) -> String {
     const LIST: &str = "X25519SNTRUP761:X25519:P-256";
     let mut kept = String::new();

@@ -1,5 +1,5 @@
-//! Stock applications with the lines of `docs/applications.md`: the group of a connection, told by
-//! both ends.
+//! Tests of stock applications with the lines of `docs/applications.md`: both ends of a connection
+//! report its group.
 
 mod cases;
 mod document;
@@ -20,38 +20,38 @@ pub(crate) struct Case {
     pub(crate) program: &'static str,
     pub(crate) package: &'static str,
     pub(crate) block: &'static str,
-    /// Placeholders in the block for the reader's own names, and their values: `{port}` is where
-    /// the application listens, `{peer}` where the other end does, and `{plain}` where there is a
-    /// page without TLS.
+    /// Placeholders in the block for the reader's own names, and their values: `{port}` is the port
+    /// of the application, `{peer}` the port of the other end, and `{plain}` the port of a page
+    /// without TLS.
     pub(crate) places: &'static [(&'static str, &'static str)],
-    /// Around the block; lines that begin with `%root` are for root only, who can become another
-    /// user.
+    /// The text around the block. Lines that begin with `%root` are only for root, because only
+    /// root can change to another user.
     pub(crate) frame: &'static str,
-    /// The command, with `{file}` for the file with all that.
+    /// The command; `{file}` stands for the file with the whole text.
     pub(crate) command: &'static [&'static str],
     pub(crate) role: Role,
     pub(crate) content: Content,
-    /// Text of a page that it serves, or that it prints of a page that is served to it.
+    /// A text in the page that the application serves, or in the page that it receives and prints.
     pub(crate) served: &'static str,
     pub(crate) word: Option<(Source, Word)>,
-    /// Whether OpenSSL's configuration alone does it.
+    /// True if OpenSSL's configuration alone is enough.
     pub(crate) alone: bool,
-    /// Whether the block has a line for groups.
+    /// True if the block has a line for groups.
     pub(crate) line: bool,
-    /// Whether `default_properties` has the module's X25519 taken.
+    /// True if `default_properties` selects the module's X25519.
     pub(crate) properties: bool,
 }
 
-/// Reads the group in what an application says.
+/// A function that reads the group in an application's output.
 pub(crate) type Word = fn(&str) -> Option<String>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It is connected to.
+    /// Accepts connections.
     Server,
-    /// It stays, and connects when it is asked without TLS.
+    /// Keeps running, and connects when it gets a request without TLS.
     Proxy,
-    /// It connects, and ends.
+    /// Connects, and ends.
     Client,
 }
 
@@ -76,7 +76,7 @@ impl Case {
         }
     }
 
-    /// Whether both ends say that it was this group.
+    /// Checks that both ends report this group.
     fn run_way(&self, way: Way, expected: &str) {
         let Some(setup) = Setup::new(self.program, self.package) else { return };
         let about = format!("{}, {way:?}", self.block);
@@ -129,14 +129,14 @@ impl Case {
             let said = testbed::wait_for(|| word(&page, &server.log().unwrap()));
             assert_eq!(said.as_deref(), Some(expected), "{about}: {}", server.log().unwrap());
         }
-        // One that has ended shows no counts.
+        // A process that has ended shows no counts.
         assert!(stage.end_of(&server).unwrap().is_none(), "{about}: {}", server.log().unwrap());
         assert_eq!(setup.taken(&server, GROUP, purpose) > 0, expected == GROUP, "{about}");
         let ours = setup.taken(&server, "X25519", Purpose::KeyPairs) > 0;
         assert_eq!(ours, expected == "X25519" && self.properties, "{about}");
     }
 
-    /// The block with a frame, for this machine.
+    /// Returns the block with its frame, for this machine.
     fn text(&self, setup: &Setup, way: Way, [port, peer]: [u16; 2]) -> String {
         let block = block(self.block);
         let block = if way == Way::Line { block } else { without_groups(&block) };
@@ -182,8 +182,8 @@ fn haproxy() {
     HAPROXY_CLIENT.run();
 }
 
-/// HAProxy loads the module by itself: there are no counts, and no configuration of OpenSSL's that
-/// could help.
+/// HAProxy loads the module by itself: there are no counts, and no configuration of OpenSSL that
+/// could activate the module.
 #[test]
 fn haproxy_by_itself() {
     let Some(setup) = Setup::new("haproxy", "haproxy") else { return };
@@ -223,7 +223,7 @@ fn openssl() {
     OPENSSL_CLIENT.run();
 }
 
-/// No block of the document has a name and is not tried.
+/// Every named block of the document is tested.
 #[test]
 fn every_block_is_tried() {
     let cases: BTreeSet<_> = ALL.iter().map(|case| case.block).collect();
@@ -232,7 +232,7 @@ fn every_block_is_tried() {
     assert_eq!(document::names().into_iter().collect::<BTreeSet<_>>(), tried);
 }
 
-/// The document has in full what the README has in short.
+/// The document contains every line of the README's table.
 #[test]
 fn the_readme_says_no_other_lines() {
     let readme = std::fs::read_to_string(artifacts::root().join("README.md")).unwrap();
@@ -240,7 +240,7 @@ fn the_readme_says_no_other_lines() {
     let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
     assert_eq!(rows.len(), 9, "{rows:#?}");
     for row in rows {
-        // What is between backquotes is every second piece.
+        // Every second piece is the text between two backquotes.
         for line in row.split('`').skip(1).step_by(2) {
             assert!(document::TEXT.contains(line), "{line}");
         }

@@ -10,12 +10,12 @@ use openssl_runtime::{Certificate, SslContext, Summary, TlsStream};
 
 use crate::setup::Setup;
 
-/// Wanted first; what is there to fall back to.
+/// The preferred group, and the list that adds a fallback.
 pub(crate) const GROUP: &str = "X25519SNTRUP761";
 const GROUPS: &str = "X25519SNTRUP761:X25519";
-/// For one read.
+/// The timeout of one read.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Data that both sides send, to see that the connection carries it.
+/// A text that both sides send, to check that the connection carries data.
 pub(crate) const SERVED: &str = "served";
 
 /// The content of a connection.
@@ -25,12 +25,11 @@ pub(crate) enum Content {
     Dns,
 }
 
-/// A question for the address of example.test (RFC 1035, section 4.1), and its answer by the one
-/// who is asked.
+/// A query for the address of example.test (RFC 1035, section 4.1), and the record of its answer.
 const QUESTION: &[u8] = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x07example\x04test\0\0\x01\0\x01";
 const RECORD: &[u8] = b"\xc0\x0c\0\x01\0\x01\0\0\x0e\x10\0\x04\xc0\0\x02\x01";
 
-/// The group of a connection as one end sees it; a second hello does not count.
+/// Returns the group of a connection as one end sees it. Only X25519 may need a second ClientHello.
 pub(crate) fn group_of(summary: &Summary) -> String {
     let id = summary.group.as_ref().map(|group| group.id);
     match id {
@@ -40,7 +39,7 @@ pub(crate) fn group_of(summary: &Summary) -> String {
     }
 }
 
-/// The name of a code point.
+/// Returns the name of a code point.
 pub(crate) fn name_of(id: u16) -> String {
     let ours = kex::TLS_GROUPS.iter().find(|group| group.code_point == id);
     ours.map_or_else(
@@ -49,7 +48,7 @@ pub(crate) fn name_of(id: u16) -> String {
     )
 }
 
-/// Connects to a server, looks at what it serves, and gives the group and what was served.
+/// Connects to a server and reads its page or answer. Returns the group and the text.
 pub(crate) fn visit(setup: &Setup, port: u16, content: Content) -> (String, String) {
     let client = SslContext::client(&setup.context)
         .and_then(|client| client.trust_pem(&setup.certificate)?.groups(GROUPS))
@@ -62,9 +61,9 @@ pub(crate) fn visit(setup: &Setup, port: u16, content: Content) -> (String, Stri
         Content::Http => {
             stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
             let mut page = Vec::new();
-            // Some end TCP without a word of TLS.
+            // Some servers end TCP without a close_notify alert.
             let _ = stream.read_to_end(&mut page);
-            // Others wait for one.
+            // Other servers wait for one.
             let _ = stream.close();
             String::from_utf8(page).unwrap()
         }
@@ -86,7 +85,7 @@ fn is_answer(answer: &[u8]) -> String {
     SERVED.into()
 }
 
-/// Asks over TCP without TLS, or over UDP, and gives what came back.
+/// Sends a request over TCP without TLS, or over UDP, and returns the answer.
 pub(crate) fn ask_plainly(port: u16, content: Content) -> String {
     match content {
         Content::Http => {
@@ -108,14 +107,14 @@ pub(crate) fn ask_plainly(port: u16, content: Content) -> String {
     }
 }
 
-/// A server for clients to come to.
+/// A server for the clients under test.
 pub(crate) struct Host {
     pub(crate) port: u16,
     groups: Receiver<String>,
 }
 
 impl Host {
-    /// Serves one connection after the other, as long as the program runs.
+    /// Starts a server for one connection after the other. It runs until the program ends.
     pub(crate) fn start(setup: &Setup, content: Content) -> Host {
         let files = &setup.files;
         let certificate =
@@ -131,7 +130,8 @@ impl Host {
             for stream in listener.incoming().flatten() {
                 stream.set_read_timeout(Some(TIMEOUT)).unwrap();
                 let Ok(mut stream) = TlsStream::new(&server, stream, None) else { continue };
-                // Told before it is served, so that whoever has the page can ask.
+                // The group is sent before the page, so that it is available when the client has
+                // the page.
                 let told = sender.send(group_of(&stream.summary()));
                 if told.is_err() || serve(&mut stream, content).is_none() {
                     continue;
@@ -143,14 +143,14 @@ impl Host {
         Host { port, groups }
     }
 
-    /// The groups of all connections so far.
+    /// Returns the groups of all connections since the last call.
     pub(crate) fn groups(&self) -> Vec<String> {
         self.groups.try_iter().collect()
     }
 }
 
-/// Serves a page without TLS, one connection after the other, as long as the program runs; gives
-/// the port.
+/// Starts a server without TLS for one connection after the other, which runs until the program
+/// ends. Returns its port.
 pub(crate) fn serve_plainly() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -163,7 +163,7 @@ pub(crate) fn serve_plainly() -> u16 {
     port
 }
 
-/// Answers one request, or as many questions as come.
+/// Answers one HTTP request, or any number of DNS queries.
 fn serve(stream: &mut (impl Read + Write), content: Content) -> Option<()> {
     match content {
         Content::Http => {
@@ -183,7 +183,8 @@ fn serve(stream: &mut (impl Read + Write), content: Content) -> Option<()> {
             stream.read_exact(&mut length).ok()?;
             let mut question = vec![0; u16::from_be_bytes(length).into()];
             stream.read_exact(&mut question).ok()?;
-            // Its header and question, without what may follow; an answer; no more.
+            // The answer is the query's header and question, without any further records, and one
+            // record.
             let end = 12 + question.get(12..)?.iter().position(|byte| *byte == 0)? + 5;
             let mut answer = question.get(..end)?.to_vec();
             answer[2..4].copy_from_slice(&[0x81, 0x80]);

@@ -1,4 +1,4 @@
-//! Services and the files from which they read OpenSSL's configuration.
+//! Tests of services and of the files from which they read OpenSSL's configuration.
 
 use std::fs;
 use std::path::Path;
@@ -7,14 +7,14 @@ use std::process::{Command, Output};
 use crate::document::{TEXT, block, replaced};
 use crate::setup::{Setup, Way, absent};
 
-/// The blocks that are tried here.
+/// The blocks that are tested here.
 pub(crate) const BLOCKS: [&str; 5] =
     ["nginx.service", "stunnel.service", "apache.envvars", "default", "apparmor.unbound"];
 
 const PATH: &str = "/etc/ssl/fastkex.cnf";
 
-/// A service: what `fastkex doctor` calls it, its program, the block, the file that it goes to, and
-/// what of Debian's reads that file.
+/// A service: its name in `fastkex doctor`, its program, the block, the block's file, and the file
+/// of Debian that reads this file, with a text in it.
 struct Service {
     name: &'static str,
     program: &'static str,
@@ -79,7 +79,7 @@ fn services_read_what_they_are_said_to() {
     let configuration = setup.configure(Way::Configuration);
     for service in &SERVICES {
         assert!(TEXT.contains(&format!("`{}`", service.file)), "{}", service.file);
-        // The doctor finds it there.
+        // The doctor finds the file there.
         let root = setup.set.stage.folder().join(service.name);
         let write = |path: &str, text: &str| {
             let path = root.join(path);
@@ -100,13 +100,13 @@ fn services_read_what_they_are_said_to() {
             Err(_) => absent(&format!("no {reader}")),
         }
     }
-    // The one that is a script.
+    // This block is a script.
     let script = block("apache.envvars") + "\necho $OPENSSL_CONF";
     let output = Command::new("sh").args(["-ec", &script]).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap().trim_end(), PATH);
 }
 
-/// The lines for AppArmor are such as its parser takes in unbound's profile, where both are there.
+/// AppArmor's parser accepts the lines in unbound's profile, if both are installed.
 #[test]
 fn unbounds_profile_takes_the_lines() {
     const PROFILE: &str = "/etc/apparmor.d/usr.sbin.unbound";

@@ -1,5 +1,5 @@
-//! The setup in which applications are tested: a folder with certificates and OpenSSL's
-//! configuration, and processes.
+//! The setup for the tests of applications: a folder with certificates and OpenSSL's configuration,
+//! and processes.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,31 +13,31 @@ use testbed::{Server, children};
 
 use crate::document::{block, replaced};
 
-/// Set by `make test-applications`, which has installed all of them: there one that is absent is a
-/// failure.
+/// Set by `make test-applications`, which has installed all applications. A missing application is
+/// then a failure.
 const ALL: &str = "FASTKEX_TEST_APPLICATIONS";
 
 /// The place that sets the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Neither of the others, to see that these do something.
+    /// Neither of the two places, to check that they have an effect.
     Neither,
-    /// OpenSSL's configuration, and no line of the application's own.
+    /// OpenSSL's configuration, without a line in the application's own.
     Configuration,
-    /// The application's own line; OpenSSL's configuration has the module only.
+    /// The application's own line. OpenSSL's configuration only loads the module.
     Line,
 }
 
 pub(crate) struct Setup {
     pub(crate) set: Set,
-    /// With the module, for the other end.
+    /// A library context with the module, for the other end.
     pub(crate) context: LibraryContext,
     pub(crate) files: CertificateFiles,
     pub(crate) certificate: String,
     module: PathBuf,
 }
 
-/// One side of key exchange.
+/// One side of the key exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     KeyPairs,
@@ -45,12 +45,12 @@ pub(crate) enum Purpose {
 }
 
 impl Setup {
-    /// `None`, with a line that says so, without the program.
+    /// Creates the setup; `None`, after a message, if the program is missing.
     pub(crate) fn new(program: &str, package: &str) -> Option<Setup> {
         let module = artifacts::module().unwrap().canonicalize().unwrap();
         let libraries = Libraries::system().unwrap();
         let set = Set::new(&libraries, &module, env!("CARGO_BIN_EXE_fastkex").as_ref()).unwrap();
-        // What it says to this does not matter.
+        // The result of this call does not matter.
         if set.stage.stock(program).arg("-V").output().is_err() {
             absent(&format!("no {program} program (apt-get install {package})"));
             return None;
@@ -75,8 +75,8 @@ impl Setup {
         self.set.stage.folder().join(name).display().to_string()
     }
 
-    /// Writes OpenSSL's configuration, and gives its path. Counts are on, for the module to tell,
-    /// and its X25519 is, whatever the machine.
+    /// Writes OpenSSL's configuration and returns its path. The configuration turns on the module's
+    /// counts, and its X25519 on every machine.
     pub(crate) fn configure(&self, way: Way) -> String {
         let ours = "[fastkex_sect]\n";
         let replacements = [
@@ -91,17 +91,18 @@ impl Setup {
         self.path("openssl.cnf")
     }
 
-    /// The folder that the module is in.
+    /// Returns the folder of the module.
     pub(crate) fn module_folder(&self) -> String {
         self.module.parent().unwrap().display().to_string()
     }
 
-    /// Keys of a group that a process and its children have taken for one side of it.
+    /// Returns the number of keys of a group that a process and its children have taken for one
+    /// side.
     pub(crate) fn taken(&self, server: &Server, group: &str, purpose: Purpose) -> u64 {
         family(server.id()).into_iter().map(|process| taken_by(process, group, purpose)).sum()
     }
 
-    /// A command that is found where servers are.
+    /// Returns a command, found in the same folders as servers.
     pub(crate) fn command(&self, program: &str) -> Command {
         if program == "unbound" {
             let mut command = Command::new(testbed::unbound_program(&self.set).unwrap());
@@ -112,13 +113,13 @@ impl Setup {
     }
 }
 
-/// Says that something is not there, where that is no failure.
+/// Reports that something is missing. Fails if all applications must be there.
 pub(crate) fn absent(what: &str) {
     assert!(std::env::var_os(ALL).is_none(), "{what}");
     artifacts::skipped(what);
 }
 
-/// Whether servers can take another user.
+/// True if servers can change to another user.
 pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
@@ -136,7 +137,7 @@ fn taken_by(process: u32, group: &str, purpose: Purpose) -> u64 {
     let process = process.to_string();
     let mut command = Command::new(env!("CARGO_BIN_EXE_fastkex"));
     let output = command.args(["stats", &process, "--json"]).output().unwrap();
-    // It fails for a process that has made no handshake with the module.
+    // The command fails for a process that has made no handshake with the module.
     let records: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let records = records.as_array().into_iter().flatten();
     let of_it = records.filter(|record| record["group"] == group && record["purpose"] == purpose);
@@ -145,7 +146,7 @@ fn taken_by(process: u32, group: &str, purpose: Purpose) -> u64 {
         .sum()
 }
 
-/// Whether a port is listened on, without a connection to it.
+/// True if a process listens on a port. Does not connect to the port.
 pub(crate) fn is_listening(port: u16) -> bool {
     const LISTEN: &str = "0A";
     let sockets = fs::read_to_string("/proc/net/tcp").unwrap();

@@ -4,14 +4,14 @@ use openssl_runtime::wire;
 
 use crate::peer::name_of;
 
-/// nginx's page: a name, or a code point.
+/// Finds the group in nginx's page: a name, or a code point.
 pub(crate) fn in_nginx_page(page: &str) -> Option<String> {
     let word = page.split_once("group ")?.1.split_whitespace().next()?;
     let id = word.strip_prefix("0x").and_then(|hex| u16::from_str_radix(hex, 16).ok());
     Some(id.map_or_else(|| word.to_owned(), name_of))
 }
 
-/// stunnel's log: the size of the client's share.
+/// Finds the group in stunnel's log, by the size of the client's share.
 pub(crate) fn in_stunnel_log(log: &str) -> Option<String> {
     let line = log.split_once("Peer temporary key: ")?.1.split_once('\n')?.0;
     let (name, bits) = line.strip_suffix(" bits")?.rsplit_once(", ")?;
@@ -20,12 +20,12 @@ pub(crate) fn in_stunnel_log(log: &str) -> Option<String> {
     Some(ours.map_or_else(|| name.to_owned(), |group| group.name.to_owned()))
 }
 
-/// A dump of `openssl -msg`, `    02 00 04 65 ...`.
+/// Finds the group in a dump of `openssl -msg`, `    02 00 04 65 ...`.
 pub(crate) fn in_openssl_messages(text: &str) -> Option<String> {
     in_dump(text, |line| line.strip_prefix("    "))
 }
 
-/// curl's trace, `0010: 78 49 54 61 ... xITa`.
+/// Finds the group in curl's trace, `0010: 78 49 54 61 ... xITa`.
 pub(crate) fn in_curl_trace(text: &str) -> Option<String> {
     in_dump(text, |line| {
         let (offset, bytes) = line.split_once(": ")?;
@@ -33,11 +33,11 @@ pub(crate) fn in_curl_trace(text: &str) -> Option<String> {
     })
 }
 
-/// Apache's log, `[...] ... | 0010: 78 49 54 61 ... xITa |`. Lines of other processes may stand
-/// between those of a dump.
+/// Finds the group in Apache's log, `[...] ... | 0010: 78 49 54 61 ... xITa |`. Lines of other
+/// processes may stand between the lines of a dump.
 pub(crate) fn in_apache_log(text: &str) -> Option<String> {
     let dumps = text.lines().filter_map(|line| line.split_once("| ")?.1.split_once(": "));
-    // Each begins anew.
+    // Each dump begins at offset 0.
     let dumps: String = dumps
         .map(|(offset, bytes)| {
             let first = if offset == "0000" { "\n" } else { "" };
@@ -47,13 +47,13 @@ pub(crate) fn in_apache_log(text: &str) -> Option<String> {
     in_openssl_messages(&dumps)
 }
 
-/// Output of our callback in Python: a message a line.
+/// Finds the group in the output of our callback in Python: one message per line.
 pub(crate) fn in_python_messages(text: &str) -> Option<String> {
     text.lines().find_map(|line| in_dump(line, |line| line.strip_prefix("message ")))
 }
 
-/// The group of the ServerHello in a dump, where `hex` tells the hexadecimal digits of a line that
-/// has some.
+/// Finds the group of the ServerHello in a dump. `hex` returns the hexadecimal digits of a line, if
+/// it has any.
 fn in_dump(text: &str, hex: impl Fn(&str) -> Option<&str>) -> Option<String> {
     let mut messages = vec![Vec::new()];
     for line in text.lines() {
@@ -65,7 +65,7 @@ fn in_dump(text: &str, hex: impl Fn(&str) -> Option<&str>) -> Option<String> {
         messages.last_mut()?.extend(bytes);
     }
     messages.iter().find_map(|message| {
-        // Some show the message without its record.
+        // Some dumps contain the message without its record header.
         let length = u16::try_from(message.len()).ok()?.to_be_bytes();
         let record = [&[22, 3, 3], &length[..], message].concat();
         let share =

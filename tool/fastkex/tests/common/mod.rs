@@ -1,5 +1,5 @@
-//! Shared by the tests of the commands: the program under test, its environment, and how it
-//! refuses.
+//! Helpers for the tests of the commands: the program under test, its environment, and checks of
+//! refused input.
 
 #![allow(dead_code)]
 
@@ -12,17 +12,18 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The program under test: `fastkex`, or `fastkex-lab`, whose tests include this file.
+/// The program under test: `fastkex` or `fastkex-lab`. The tests of `fastkex-lab` include this
+/// file.
 pub(crate) const PROGRAM: &str =
     match (option_env!("CARGO_BIN_EXE_fastkex"), option_env!("CARGO_BIN_EXE_fastkex-lab")) {
         (Some(path), _) | (None, Some(path)) => path,
         (None, None) => panic!("no program to test"),
     };
 
-/// The command, with the module built and an environment that nobody's settings reach into.
+/// The command, with the built module and an environment without the user's settings.
 pub(crate) struct Tool {
     pub(crate) folder: TempDir,
-    /// A folder below which nobody else can write, as below a home folder, and unlike in /tmp.
+    /// A folder below which no other user can write, such as a home folder, and unlike /tmp.
     pub(crate) home: TempDir,
     module: PathBuf,
 }
@@ -35,7 +36,7 @@ impl Tool {
         Tool { folder, home, module: artifacts::module().unwrap() }
     }
 
-    /// The tool, or `None` with a line that says so where there is no OpenSSL.
+    /// Returns the tool; `None`, after a message, without OpenSSL.
     pub(crate) fn with_openssl() -> Option<Tool> {
         if Command::new("openssl").arg("version").output().is_err() {
             artifacts::skipped("no openssl program (apt-get install openssl)");
@@ -78,8 +79,9 @@ impl Tool {
     }
 }
 
-/// A folder that no other user can replace, as `fastkex run` demands: not below a folder such as
-/// /tmp, where the checkout may be. If tests can become another user, that user can enter it.
+/// Returns a folder that no other user can replace, as `fastkex run` requires. It must not be below
+/// a folder such as /tmp, which may contain the checkout. If tests can become another user, that
+/// user can enter it.
 fn private_folder() -> PathBuf {
     let user = std::fs::metadata("/proc/self").unwrap().uid();
     let is_private = |folder: &PathBuf| {
@@ -100,10 +102,10 @@ fn private_folder() -> PathBuf {
         .expect("the checkout, $HOME or /run must be in a folder that only this user can write to")
 }
 
-/// A user and group without rights, which another user of the machine may be.
+/// The number of a user and group without rights, for tests with another user.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// Whether this process may become another user; says that a test was skipped where it may not.
+/// True if this process may become another user. Otherwise prints that a test was skipped.
 pub(crate) fn is_root() -> bool {
     let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
     if !is_root {
@@ -112,7 +114,7 @@ pub(crate) fn is_root() -> bool {
     is_root
 }
 
-/// Makes a folder with this mode, of another user's if wanted.
+/// Creates a folder with this mode, and with this owner if one is given.
 pub(crate) fn make_folder(path: &Path, mode: u32, owner: Option<u32>) {
     std::fs::create_dir_all(path).unwrap();
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
@@ -127,12 +129,13 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The start of each line on standard error: the program's name.
+/// Returns the start of each line on standard error: the program's name.
 pub(crate) fn prefix() -> String {
     format!("{}: ", Path::new(PROGRAM).file_name().unwrap().display())
 }
 
-/// Bad input: exit code 2, nothing on standard output, and one line that holds `expected`.
+/// Checks the response to bad input: exit status 2, nothing on standard output, and one line that
+/// contains `expected`.
 pub(crate) fn assert_refused(output: &Output, expected: &str) {
     let (out, error) = (stdout(output), stderr(output));
     assert_eq!(output.status.code(), Some(2), "{expected}: {out}{error}");
@@ -141,8 +144,8 @@ pub(crate) fn assert_refused(output: &Output, expected: &str) {
     assert!(error.starts_with(&prefix()) && error.contains(expected), "{expected}: {error}");
 }
 
-/// Wrong usage: exit code 2, nothing on standard output, and clap's error, whose first paragraph
-/// holds `expected`.
+/// Checks the response to wrong usage: exit status 2, nothing on standard output, and clap's error
+/// with `expected` in its first paragraph.
 pub(crate) fn assert_misused(output: &Output, expected: &str) {
     let (out, error) = (stdout(output), stderr(output));
     assert_eq!(output.status.code(), Some(2), "{expected}: {out}{error}");
@@ -152,7 +155,7 @@ pub(crate) fn assert_misused(output: &Output, expected: &str) {
     assert!(error.ends_with("For more information, try '--help'.\n"), "{error}");
 }
 
-/// As the timers write it, with numbers that nobody measured.
+/// Returns a run in the timers' format, with invented numbers.
 pub(crate) fn run() -> Value {
     let sample = |seconds: f64| {
         json!({

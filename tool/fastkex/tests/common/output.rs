@@ -1,17 +1,17 @@
-//! Standard output and standard error that take nothing: one line at most, exit status 2, and no
-//! panic, whatever the command.
+//! Checks for standard output and standard error that cannot be written: every command prints one
+//! line at most, exits with status 2, and does not panic.
 
 use std::fs::{File, OpenOptions};
 use std::process::{Command, Stdio};
 
 use super::{Tool, prefix, stderr, stdout};
 
-/// An output that takes nothing.
+/// An output that cannot be written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Closed {
-    /// A pipe that nobody reads.
+    /// A pipe without a reader.
     Pipe,
-    /// A device without room.
+    /// A device without space.
     Full,
 }
 
@@ -38,12 +38,13 @@ fn command(tool: &Tool, arguments: &[String]) -> Command {
     command
 }
 
-/// Output that cannot be written is an error, in a line where that can be written.
+/// Checks that an unwritable output is an error, reported in one line if standard error is
+/// writable.
 pub(crate) fn assert_closed_output_is_told(tool: &Tool, commands: &[Vec<String>]) {
     for arguments in commands {
         for closed in [Closed::Pipe, Closed::Full] {
             let output = command(tool, arguments).stdout(closed.stdio()).output().unwrap();
-            // The self-check says beforehand what it does without.
+            // The self-check prints a note about missing parts beforehand.
             let is_note = |line: &str| line.contains("instead of the null key exchange");
             let error = stderr(&output);
             let error: String = error.split_inclusive('\n').filter(|line| !is_note(line)).collect();
@@ -57,7 +58,7 @@ pub(crate) fn assert_closed_output_is_told(tool: &Tool, commands: &[Vec<String>]
                 ),
             }
         }
-        // Nothing can be told at all.
+        // No error message can be printed.
         for closed in [Closed::Pipe, Closed::Full] {
             let mut silent = command(tool, arguments);
             let status = silent.stdout(full()).stderr(closed.stdio()).status().unwrap();
@@ -66,17 +67,18 @@ pub(crate) fn assert_closed_output_is_told(tool: &Tool, commands: &[Vec<String>]
     }
 }
 
-/// Each of the commands prints something where it can, with another exit status.
+/// Checks that each of the commands prints something to a writable output, with another exit
+/// status.
 pub(crate) fn assert_open_output_is_there(tool: &Tool, commands: &[Vec<String>]) {
     for arguments in commands {
-        // It goes on until ^C.
+        // The command runs until ^C.
         if arguments.iter().any(|argument| argument == "--watch") {
             continue;
         }
         let output = command(tool, arguments).output().unwrap();
         assert!(matches!(output.status.code(), Some(0 | 1)), "{arguments:?}: {}", stderr(&output));
         assert!(!stdout(&output).is_empty(), "{arguments:?}");
-        // What is wrong is not told on standard error; its absence changes nothing.
+        // Problems are not reported on standard error, so an unwritable one changes nothing.
         let status = command(tool, arguments)
             .stdout(Stdio::null())
             .stderr(Closed::Full.stdio())

@@ -1,6 +1,6 @@
-//! What the tests share.
+//! Helpers that the tests share.
 
-#![allow(dead_code)] // each test file is a crate of its own and takes what it needs
+#![allow(dead_code)] // each test file is a crate of its own and uses only some of them
 
 use std::fs;
 use std::io::Write;
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use openssl_conf::{Config, Error, Release};
 
-/// The environment of the tests, for us and for OpenSSL.
+/// The environment of the tests, for our code and for OpenSSL.
 pub(crate) const ENVIRONMENT: [(&str, &str); 3] =
     [("HOME", "/home/someone"), ("ODD", r#"a $b "c" #d"#), ("EMPTY", "")];
 
-/// Releases on both sides of every change.
+/// Releases on both sides of every change of the rules.
 pub(crate) const RELEASES: [Release; 4] =
     [Release::new(3, 0), Release::new(3, 3), Release::new(3, 5), Release::new(4, 0)];
 
@@ -28,13 +28,13 @@ pub(crate) fn config(text: &str) -> Config {
     parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Says in one line that a test was skipped; past the test harness, which keeps printed lines to
-/// itself.
+/// Prints one line that says that a test was skipped. Writes to standard error directly, because
+/// the test harness captures printed lines.
 pub(crate) fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
 
-/// Writes a file of a temporary directory.
+/// Writes a file in a temporary directory.
 pub(crate) fn write(directory: &Path, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
     let path = directory.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -42,7 +42,7 @@ pub(crate) fn write(directory: &Path, name: &str, text: impl AsRef<[u8]>) -> Pat
     path
 }
 
-/// The settings of a section as `key=value`.
+/// Returns the settings of a section as `key=value`.
 pub(crate) fn settings(config: &Config, section: &str) -> Vec<String> {
     let Some(section) = config.section(section) else { panic!("no section {section}") };
     section.entries().map(|entry| format!("{}={}", entry.key, entry.value)).collect()

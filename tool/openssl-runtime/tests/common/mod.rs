@@ -1,9 +1,9 @@
-//! What the tests share.
+//! Helpers that the tests share.
 
 use openssl_runtime::{Error, Libraries, LibraryContext};
 
-/// The OpenSSL under test: the one in the directory `FASTKEX_TEST_OPENSSL` names, else the system's. `None`, after
-/// a line that says so, when there is none.
+/// Returns the OpenSSL under test: the one in the directory that `FASTKEX_TEST_OPENSSL` names,
+/// otherwise the system's. Returns `None`, after a message, if there is none.
 pub(crate) fn libraries() -> Option<Libraries> {
     if let Some(directory) = std::env::var_os("FASTKEX_TEST_OPENSSL") {
         return Some(Libraries::open_directory(directory).unwrap());
@@ -18,7 +18,7 @@ pub(crate) fn libraries() -> Option<Libraries> {
     }
 }
 
-/// A context of its own with OpenSSL's algorithms.
+/// Returns a new context with OpenSSL's algorithms.
 pub(crate) fn context() -> Option<LibraryContext> {
     let context = LibraryContext::new(&libraries()?).unwrap();
     context.load_provider("default").unwrap().keep();
