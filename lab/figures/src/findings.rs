@@ -22,8 +22,8 @@ pub struct Claim {
     pub text: &'static str,
     /// True if it holds. `None` if the run has nothing to compare.
     pub holds: Option<bool>,
-    /// The pairs compared, with the difference in connections per second: `sntrup761 +5.3 % against
-    /// X25519`.
+    /// The pairs compared, with the difference in connections per second:
+    /// `sntrup761 +5.3 % against X25519`.
     pub pairs: Vec<String>,
     /// True if quartiles do not overlap. If they do, noise accounts for part of the result.
     pub apart: bool,
