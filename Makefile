@@ -1,4 +1,4 @@
-# fastkex. Begin with these two: make demo (five minutes on a fresh machine), make test (twenty to
+# fastkex. Begin with `make demo` (five minutes on a fresh machine) and `make test` (twenty to
 # thirty minutes). CONTRIBUTING.md has the others.
 
 CARGO ?= cargo
@@ -27,7 +27,8 @@ demo-browser:
 	@scripts/prerequisites browser
 	@$(CARGO) run --quiet --release --package fastkex-lab -- demo-browser
 
-# OpenSSL 1.1.1 as in the paper: lab/legacy/README.md. FULL=1: the paper's size, takes hours.
+# OpenSSL 1.1.1 as in the paper, see lab/legacy/README.md. FULL=1 uses the paper's size, which takes
+# hours.
 demo-1.1.1:
 	@scripts/demo-1.1.1 $(if $(FULL),--full)
 
@@ -45,8 +46,8 @@ test:
 	@scripts/prerequisites test
 	@scripts/test
 
-# Installs the applications of docs/applications.md and tries each line. GNOME Web needs a display
-# and a bus, so its demonstration does that.
+# Installs the applications of docs/applications.md and tests each line. GNOME Web needs a display
+# and a bus, so its demonstration tests it.
 test-applications:
 	@scripts/prerequisites applications
 	@scripts/prerequisites browser
@@ -63,8 +64,8 @@ bench:
 ceiling:
 	@scripts/ceiling
 
-# The papers' measurements, to docs/results/reproduction, which git ignores. FULL=1: the papers'
-# sizes, takes hours.
+# The papers' measurements. They are written to docs/results/reproduction, which git ignores. FULL=1
+# uses the papers' sizes, which takes hours.
 reproduce:
 	@scripts/reproduce $(if $(FULL),--full)
 

@@ -1,9 +1,11 @@
-//! How the ENGINE is linked.
+//! Linker arguments of the ENGINE.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // It stays mapped once loaded: destructors of threads that used it may run after libcrypto has let go of it.
+    // The module stays mapped once loaded: destructors of threads that used it may run after
+    // libcrypto has unloaded it.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
-    // Nothing is left undefined: libcrypto's functions are looked up in the libcrypto that loads it.
+    // No symbol stays undefined: libcrypto's functions are looked up in the libcrypto that loads
+    // the module.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,defs");
 }

@@ -1,5 +1,5 @@
-//! Builds what tests and demonstrations load at run time: shared objects that cargo does not build
-//! for a test by itself.
+//! Builds files that tests and demonstrations load at run time: shared objects that cargo does not
+//! build for a test by itself.
 
 #![forbid(unsafe_code)]
 
@@ -12,18 +12,18 @@ use std::sync::Mutex;
 
 pub use numbers::Numbers;
 
-/// The project's root folder.
+/// Returns the project's root folder.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()
 }
 
-/// Cargo's target folder.
+/// Returns cargo's target folder.
 pub fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), Into::into)
 }
 
-/// The folder that holds release builds.
+/// Returns the folder of release builds.
 pub fn release_folder() -> PathBuf {
     target_folder().join("release")
 }
@@ -31,15 +31,15 @@ pub fn release_folder() -> PathBuf {
 /// Builds `package` for release and returns the path of its artifact called `file`.
 ///
 /// # Errors
-/// Cargo cannot be run or fails, or makes no such file; cargo's own messages go to standard error.
+/// Cargo cannot be run or fails, or makes no such file. Cargo's own messages go to standard error.
 pub fn build(package: &str, file: &str) -> io::Result<PathBuf> {
     build_with(package, &[], file)
 }
 
-/// [`build`] with some of the package's features.
+/// Builds like [`build`], with some of the package's features.
 ///
 /// # Errors
-/// As [`build`].
+/// The same as for [`build`].
 pub fn build_with(package: &str, features: &[&str], file: &str) -> io::Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
@@ -61,7 +61,7 @@ pub fn build_with(package: &str, features: &[&str], file: &str) -> io::Result<Pa
 /// Builds the OpenSSL module and returns its path.
 ///
 /// # Errors
-/// As [`build`], or the file cannot be copied to its own name.
+/// The same as for [`build`], or the file cannot be copied to its own name.
 pub fn module() -> io::Result<PathBuf> {
     renamed(build("openssl-provider", "libfastkex_provider.so")?, "fastkex.so")
 }
@@ -69,16 +69,16 @@ pub fn module() -> io::Result<PathBuf> {
 /// Builds the ENGINE for OpenSSL 1.1.1 and returns its path.
 ///
 /// # Errors
-/// As [`module`].
+/// The same as for [`module`].
 pub fn engine() -> io::Result<PathBuf> {
     renamed(build("openssl-engine", "libengntru.so")?, "engntru.so")
 }
 
-/// Copies an artifact to its own name.
+/// Copies an artifact to the file name under which it is used.
 fn renamed(built: PathBuf, name: &str) -> io::Result<PathBuf> {
     let module = built.with_file_name(name);
-    // Beside, then renamed: another process may be loading the old one. Its name is this process's,
-    // so that threads do so one by one.
+    // Copied to a temporary name and then renamed, as another process may be loading the old file.
+    // The temporary name is unique to this process, so its threads take turns.
     static COPY: Mutex<()> = Mutex::new(());
     let _one = COPY.lock();
     let fresh = |path: &Path| path.metadata().and_then(|data| data.modified());
@@ -90,26 +90,26 @@ fn renamed(built: PathBuf, name: &str) -> io::Result<PathBuf> {
     Ok(module)
 }
 
-/// The folder in which `lab/legacy/openssl-1.1.1/build` has installed OpenSSL 1.1.1, patched or as
-/// it is; `None` before it has.
+/// Returns the folder in which `lab/legacy/openssl-1.1.1/build` has installed OpenSSL 1.1.1,
+/// patched or stock, or `None` if it has not.
 pub fn legacy_openssl(patched: bool) -> Option<PathBuf> {
     legacy(if patched { "openssl-1.1.1w" } else { "openssl-1.1.1w-stock" })
 }
 
-/// The folder in which `lab/legacy/openssl-1.1.1/build --reference` has installed it with a
-/// reference implementation of sntrup761, too.
+/// Returns the folder in which `lab/legacy/openssl-1.1.1/build --reference` has installed it with a
+/// reference implementation of sntrup761.
 pub fn legacy_reference() -> Option<PathBuf> {
     legacy("openssl-1.1.1w-reference")
 }
 
 fn legacy(name: &str) -> Option<PathBuf> {
     let prefix = target_folder().join("legacy").join(name);
-    // Written when all else is there.
+    // Written last.
     prefix.join("recipe").exists().then_some(prefix)
 }
 
-/// Says in one line that a test was skipped, and why: past the test harness, which keeps printed
-/// lines to itself.
+/// Prints a line about a skipped test and the reason, past the test harness, which captures printed
+/// lines.
 pub fn skipped(why: &str) {
     say(&format!("skipped: {why}"));
 }

@@ -1,15 +1,15 @@
-//! A generator for tests: small, and the same in every run.
+//! A small, reproducible random number generator for tests.
 
-/// Numbers of SplitMix64.
+/// The generator SplitMix64.
 pub struct Numbers(u64);
 
 impl Numbers {
-    /// The numbers that belong to a seed.
+    /// Makes a generator with a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -18,17 +18,17 @@ impl Numbers {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to `bound - 1`.
+    /// Returns a number from 0 to `bound - 1`.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.bits() % bound as u64) as usize
     }
 
-    /// A number from 0 to 1, without 1.
+    /// Returns a number from 0 to 1, excluding 1.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// One of several texts.
+    /// Returns one of several texts.
     pub fn pick<'a, S: AsRef<str>>(&mut self, from: &'a [S]) -> &'a str {
         from[self.below(from.len())].as_ref()
     }
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_splitmix64() {
-        // From the reference implementation of Sebastiano Vigna, seed 0.
+        // Output of Sebastiano Vigna's reference implementation for seed 0.
         let mut numbers = Numbers::new(0);
         assert_eq!(
             [numbers.bits(), numbers.bits()],

@@ -1,5 +1,5 @@
-//! Holds the folder layout against `docs/architecture.md`: which crate may use which, and where
-//! unsafe code may be.
+//! Compares the folder layout with `docs/architecture.md`: the dependencies between crates, and the
+//! crates with unsafe code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,17 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The folders of the workspace, lowest first: a crate may use those in its own folder and in lower
-/// ones. What tests and demonstrations build and start (`checks`) comes before the laboratory,
-/// which uses it.
+/// The folders of the workspace, lowest first. A crate may use crates in its own folder and in
+/// lower ones. `checks`, with tools that tests and demonstrations use, comes before `lab`, which
+/// uses it.
 const FOLDERS: [&str; 6] = ["base", "crypto", "module", "tool", "checks", "lab"];
 
-/// Crates above that tests in any folder may use: they load a module into stock libraries, and run
+/// Higher crates that tests in any folder may use: they load a module into stock libraries, and run
 /// stock programs.
 const HARNESSES: [&str; 2] = ["openssl-runtime", "testbed"];
 
-/// Crates that may hold unsafe code: SIMD, memory that the kernel treats differently or processes
-/// share, and the boundary to C.
+/// Returns true for crates that may hold unsafe code: SIMD, memory that the kernel treats specially
+/// or that processes share, and the boundary to C.
 fn is_fenced(name: &str) -> bool {
     ["lanes", "fork", "keypool", "secret", "sntrup-capi"].contains(&name)
         || name.starts_with("openssl-")
@@ -60,7 +60,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The place in [`FOLDERS`] of the folder that holds a crate.
+/// Returns the index in [`FOLDERS`] of the folder that holds a crate.
 fn level(crate_folder: &Path) -> usize {
     let folder = crate_folder.parent().and_then(Path::file_name).unwrap();
     FOLDERS
@@ -69,7 +69,7 @@ fn level(crate_folder: &Path) -> usize {
         .unwrap_or_else(|| panic!("{} is in no folder of the layout", crate_folder.display()))
 }
 
-/// Whether a crate of one level may use another one.
+/// Returns true if a crate of one level may use another crate.
 fn is_allowed(own: usize, other: &str, theirs: usize, is_for_tests: bool) -> bool {
     let is_check = FOLDERS[theirs] == "checks";
     theirs <= own || is_for_tests && (is_check || HARNESSES.contains(&other))
@@ -105,14 +105,14 @@ fn levels_are_those_of_the_folders() {
     assert!(is_allowed(lab, "artifacts", checks, false));
     assert!(!is_allowed(base, "keypool", module, false));
     assert!(!is_allowed(tool, "figures", lab, false) && !is_allowed(tool, "figures", lab, true));
-    // Tests may use checks and harnesses.
+    // Tests may use `checks` and harnesses.
     assert!(!is_allowed(tool, "artifacts", checks, false));
     assert!(is_allowed(tool, "artifacts", checks, true));
     assert!(is_allowed(module, "openssl-runtime", tool, true));
     assert!(!is_allowed(module, "openssl-runtime", tool, false));
 }
 
-/// The lines of code of a package, without comments, each with its place.
+/// Returns the lines of code of a package, without comments, each with its place.
 fn lines_of_code(package: &Value) -> Vec<(String, String)> {
     let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
     let mut files = Vec::new();
@@ -162,8 +162,8 @@ const WITH_SECRETS: [&str; 9] = [
     "sntrup-capi",
 ];
 
-/// Types that a `Vec` may hold there: public values, and owners of secrets, which hold no more than
-/// a pointer to them.
+/// Types that a `Vec` may hold in these crates: public values, and owners of secrets, which hold
+/// only a pointer to them.
 const IN_VECTORS: [&str; 30] = [
     "&'static str",
     "&str",
@@ -197,13 +197,13 @@ const IN_VECTORS: [&str; 30] = [
     "u16",
 ];
 
-/// The product's part of a file: without its tests.
+/// Returns a file's text without its tests.
 fn without_tests(text: &str) -> &str {
     text.split("#[cfg(test)]").next().unwrap_or_default()
 }
 
-/// A `Vec` of inline secrets copies them as it grows and as it is taken apart, and its freed memory
-/// keeps them.
+/// Checks that no `Vec` holds secrets inline. It would copy them when it grows and when it is taken
+/// apart, and its freed memory would keep them.
 #[test]
 fn no_vector_holds_inline_secrets() {
     let mut wrong = Vec::new();
@@ -221,8 +221,7 @@ fn no_vector_holds_inline_secrets() {
             for (number, line) in lines.iter().enumerate() {
                 let code = line.split("//").next().unwrap_or_default();
                 let holds = vectors(code).into_iter().find(|held| !IN_VECTORS.contains(&&held[..]));
-                // A comment on the line or the next may say of bytes that, and why, they are
-                // public.
+                // A comment on this line or the next may declare bytes public, with the reason.
                 let next = lines.get(number + 1).copied().unwrap_or_default();
                 let is_public = [line, next].iter().any(|line| line.contains("// Public:"));
                 if let Some(held) = holds
@@ -236,7 +235,8 @@ fn no_vector_holds_inline_secrets() {
     assert!(wrong.is_empty(), "vectors that may hold inline secrets:\n{}", wrong.join("\n"));
 }
 
-/// The types that a line's vectors hold, as far as the line says; else why that is not known.
+/// Returns the types that a line's vectors hold, or a description if the line does not name the
+/// type.
 fn vectors(code: &str) -> Vec<String> {
     let mut held = Vec::new();
     for (at, _) in code.match_indices("Vec") {
@@ -277,7 +277,7 @@ fn vectors_are_found() {
 }
 
 /// A configured backend governs every operation: crates between the configuration and the kernels
-/// choose none.
+/// do not choose a backend.
 #[test]
 fn backends_are_passed_on() {
     let chosen = ["Backend::best()", "PublicKey::from_bytes(", "SecretKey::from_bytes(bytes)?"];
@@ -286,7 +286,7 @@ fn backends_are_passed_on() {
         let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
         let mut files = Vec::new();
         sources(&folder.join("src"), &mut files);
-        // It holds the default.
+        // This file holds the default.
         files.retain(|file| !file.ends_with("config.rs"));
         for file in files {
             let text = fs::read_to_string(&file).unwrap();

@@ -9,25 +9,25 @@ use crate::exchange::X25519;
 use crate::kem::Kem;
 use crate::signature::{self, Ed25519};
 
-/// What the operations are called.
+/// The name of key generation in figures.
 pub const KEYGEN: &str = "keygen";
-/// As [`KEYGEN`].
+/// The name of encapsulation in figures.
 pub const ENCAPSULATE: &str = "encapsulate";
-/// As [`KEYGEN`].
+/// The name of decapsulation in figures.
 pub const DECAPSULATE: &str = "decapsulate";
-/// As [`KEYGEN`].
+/// The name of deriving a shared secret in figures.
 pub const DERIVE: &str = "derive";
-/// As [`KEYGEN`].
+/// The name of signing in figures.
 pub const SIGN: &str = "sign";
-/// As [`KEYGEN`].
+/// The name of verifying in figures.
 pub const VERIFY: &str = "verify";
 
-/// Whose an implementation is.
+/// The owner of an implementation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Ours.
+    /// fastkex.
     Ours,
-    /// A peer's.
+    /// A peer.
     Peer,
 }
 
@@ -42,37 +42,38 @@ pub struct Figure {
     pub backend: Option<&'static str>,
     /// The operation.
     pub operation: String,
-    /// How long one operation took.
+    /// The time of one operation.
     #[serde(flatten)]
     pub measurement: Measurement,
-    /// For ours: how many times as long the fastest peer took, for the operation without its variant.
+    /// For fastkex: the fastest peer's time divided by this time, for the operation without its
+    /// variant.
     pub best_peer_ratio: Option<f64>,
 }
 
-/// Something to be measured.
+/// An operation to measure.
 struct Entry<'a> {
     side: Side,
     implementation: String,
     backend: Option<&'static str>,
     operation: &'static str,
-    /// How ours differs from what peers offer, as in "batch of 32".
+    /// The difference between fastkex's variant and the peers' operation, such as "batch of 32".
     variant: Option<String>,
     subject: Subject<'a>,
 }
 
-/// All that is to be measured of an algorithm.
+/// All operations to measure for one algorithm.
 pub struct Contest<'a> {
     algorithm: &'static str,
     entries: Vec<Entry<'a>>,
 }
 
 impl<'a> Contest<'a> {
-    /// Nothing yet.
+    /// Makes an empty comparison.
     pub fn new(algorithm: &'static str) -> Self {
         Contest { algorithm, entries: Vec::new() }
     }
 
-    /// Enters an operation of a peer's, or one that stands for itself.
+    /// Adds an operation of a peer, or one without a counterpart.
     pub fn enter(
         &mut self,
         implementation: impl Into<String>,
@@ -82,7 +83,7 @@ impl<'a> Contest<'a> {
         self.push(Side::Peer, implementation.into(), None, operation, None, subject);
     }
 
-    /// Enters something that only ours, of this name and instruction set, can do.
+    /// Adds a variant that only fastkex has, by implementation name and instruction set.
     pub fn enter_variant(
         &mut self,
         (name, backend): (String, Option<&'static str>),
@@ -93,10 +94,10 @@ impl<'a> Contest<'a> {
         self.push(Side::Ours, name, backend, operation, Some(variant.into()), subject);
     }
 
-    /// Enters the three operations of a KEM.
+    /// Adds the three operations of a KEM.
     ///
     /// # Panics
-    /// It does not find the secret that it encapsulated.
+    /// Decapsulation does not return the encapsulated secret.
     pub fn enter_kem<K: Kem + 'a>(&mut self, side: Side, kem: K) {
         assert_eq!(kem.algorithm(), self.algorithm);
         let (name, backend) = (kem.name(), kem.backend());
@@ -115,7 +116,7 @@ impl<'a> Contest<'a> {
         self.push(side, name, backend, DECAPSULATE, None, subject);
     }
 
-    /// Enters the two operations of a key exchange, whose peer's public value is `peer`.
+    /// Adds the two operations of a key exchange with the public value `peer`.
     pub fn enter_exchange<X: X25519 + 'a>(&mut self, side: Side, exchange: X, peer: [u8; 32]) {
         let (name, backend) = (exchange.name(), exchange.backend());
         let exchange = Rc::new(exchange);
@@ -127,10 +128,10 @@ impl<'a> Contest<'a> {
         self.push(side, name, backend, DERIVE, None, subject);
     }
 
-    /// Enters signing and verifying, of what a TLS server signs.
+    /// Adds signing and verifying of a message of the size that a TLS server signs.
     ///
     /// # Panics
-    /// It does not take its own signature.
+    /// The implementation rejects its own signature.
     pub fn enter_signature<S: Ed25519 + 'a>(&mut self, side: Side, algorithm: S) {
         let (name, backend) = (algorithm.name(), algorithm.backend());
         let (message, algorithm) = ([0x5a; signature::MESSAGE_BYTES], Rc::new(algorithm));
@@ -157,7 +158,7 @@ impl<'a> Contest<'a> {
         self.entries.push(Entry { side, implementation, backend, operation, variant, subject });
     }
 
-    /// Measures everything, operation by operation.
+    /// Measures all entries, operation by operation.
     pub fn run(mut self, options: &Options) -> Vec<Figure> {
         let mut figures = Vec::new();
         while let Some(operation) = self.entries.first().map(|entry| entry.operation) {
@@ -170,7 +171,7 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// Core cycles, or nanoseconds where they cannot be had.
+/// Returns core cycles, or nanoseconds if cycles are not available.
 fn duration(measurement: &Measurement) -> f64 {
     measurement.core_cycles.unwrap_or(measurement.nanoseconds)
 }
@@ -207,7 +208,7 @@ fn in_turn(algorithm: &'static str, options: &Options, entries: Vec<Entry<'_>>) 
     figures
 }
 
-/// For each measurement of ours, how many times as long the fastest peer took.
+/// Returns, for each measurement of fastkex, the fastest peer's time divided by its time.
 fn best_peer_ratios(sides: &[Side], measurements: &[Measurement]) -> Vec<Option<f64>> {
     let of_peers = sides.iter().zip(measurements).filter(|(side, _)| **side == Side::Peer);
     let best = of_peers.map(|(_, measurement)| duration(measurement)).min_by(f64::total_cmp);

@@ -13,24 +13,24 @@ pub const NAME: &str = "X25519";
 /// Bytes of a public value and of a shared secret.
 pub const BYTES: usize = 32;
 
-/// An implementation of X25519. It panics on input of the wrong size, which nobody gives it.
+/// An implementation of X25519. It panics on input of the wrong size.
 pub trait X25519 {
     /// A secret value.
     type Secret;
 
     /// The implementation's name.
     fn name(&self) -> String;
-    /// The instruction set that it runs on, if that is known.
+    /// The instruction set that it runs on, if it is known.
     fn backend(&self) -> Option<&'static str> {
         None
     }
-    /// Generates a secret value, and the public one of it.
+    /// Generates a secret value and its public value.
     fn key_pair(&self) -> ([u8; BYTES], Self::Secret);
-    /// Combines a secret value with the peer's public one.
+    /// Combines a secret value with the peer's public value.
     fn derive(&self, secret: &Self::Secret, peer: &[u8; BYTES]) -> [u8; BYTES];
 }
 
-/// Ours, on one backend.
+/// fastkex on one backend.
 #[derive(Clone, Copy)]
 pub struct Ours(pub Backend);
 
@@ -40,7 +40,7 @@ impl Ours {
         x25519::generate_batch(self.0, &mut Random, count).unwrap()
     }
 
-    /// Combines each secret value with the public one in the same place.
+    /// Combines each secret value with the public value at the same index.
     pub fn derive_all(&self, secrets: &[SecretKey], peers: &[PublicKey]) -> Vec<SharedSecret> {
         x25519::shared_secrets(self.0, secrets, peers).into_iter().map(Result::unwrap).collect()
     }
@@ -91,7 +91,7 @@ impl X25519 for Dalek {
     }
 }
 
-/// graviola.
+/// The crate `graviola`.
 pub struct Graviola;
 
 impl X25519 for Graviola {
@@ -139,7 +139,7 @@ mod aws {
 
     use super::{BYTES, X25519};
 
-    /// AWS-LC.
+    /// AWS-LC through the crate `aws-lc-rs`.
     pub struct AwsLc;
 
     impl X25519 for AwsLc {

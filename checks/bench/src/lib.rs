@@ -1,4 +1,5 @@
-//! Independent implementations of what fastkex does, ours among them, behind one interface for each kind; and how long they take.
+//! Independent implementations of fastkex's algorithms, and fastkex itself, behind one interface
+//! for each kind, with their measurement.
 
 #![forbid(unsafe_code)]
 

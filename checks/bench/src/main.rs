@@ -1,4 +1,4 @@
-//! Measures other implementations beside ours, in one run and in the same units.
+//! Measures other implementations and fastkex, in one run and in the same units.
 
 #![forbid(unsafe_code)]
 
@@ -20,9 +20,9 @@ use measure::{Options, Subject};
 use output::{Failure, Outcome};
 use sntrup::{Backend, Operations};
 
-/// Sizes of the batches in which ours makes keys.
+/// Batch sizes of fastkex's key generation.
 const BATCHES: [usize; 2] = [32, 256];
-/// The same for X25519: a full vector, and what the paper's ENGINE made at once.
+/// Batch sizes for X25519: a full vector, and the batch of the paper's ENGINE.
 const KEY_BATCHES: [usize; 2] = [8, 128];
 /// Key exchanges in a vector.
 const EIGHT: usize = 8;
@@ -31,7 +31,7 @@ const HOW: &str = "implementations of an operation take turns; public keys, ciph
     secret keys are ready; ours draws random bytes from AES-256 in counter mode, and so do the others for sntrup, with OpenSSL's in liboqs; \
     for the rest they draw as they themselves do; Ed25519 signs what a TLS server signs; OpenSSL is used as its libssl does, with a fresh context for each operation";
 
-/// Measures other implementations beside ours.
+/// Measures other implementations and fastkex.
 #[derive(Parser)]
 struct Arguments {
     /// Seconds for each figure.
@@ -40,7 +40,8 @@ struct Arguments {
     /// Only this algorithm (may be repeated).
     #[arg(long = "algorithm", value_name = "NAME", value_enum)]
     algorithms: Vec<Algorithm>,
-    /// Another OpenSSL beside the system's: the folder of its libcrypto and libssl (may be repeated).
+    /// Another OpenSSL beside the system's: the folder of its libcrypto and libssl (may be
+    /// repeated).
     #[arg(long = "openssl", value_name = "FOLDER")]
     openssl: Vec<PathBuf>,
     /// JSON instead of a table.
@@ -127,7 +128,8 @@ fn run(arguments: Arguments) -> Outcome {
     Ok(true)
 }
 
-/// The system's OpenSSL and those in `folders`; and a line if the system has none.
+/// Opens the system's OpenSSL and the ones in `folders`. The second list has a line if the system
+/// has none.
 fn openssls(folders: &[PathBuf]) -> Result<(Vec<OpenSsl>, Vec<String>), Failure> {
     let (mut found, mut skipped) = (Vec::new(), Vec::new());
     match OpenSsl::system() {
@@ -262,7 +264,7 @@ fn ml_kem_768(openssls: &[OpenSsl], skipped: &mut Vec<String>) -> Contest<'stati
     contest
 }
 
-/// What sntrup761 draws for one polynomial, and what X25519 does.
+/// Measures random bytes: the amount for a polynomial of sntrup761, and for a key of X25519.
 fn random() -> Contest<'static> {
     const POLYNOMIAL: usize = sntrup::Sntrup761::SAMPLE_BYTES;
     let mut contest = Contest::new("random bytes");

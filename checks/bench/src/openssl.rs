@@ -1,5 +1,5 @@
-//! A stock OpenSSL, used as its libssl uses it in a handshake: each operation has a context of its own, public keys are encoded, and
-//! read from their encoding.
+//! A stock OpenSSL, called in the same way as by its libssl in a handshake: each operation has a
+//! context of its own, public keys are encoded, and peers' keys are decoded.
 
 use std::fmt;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub struct OpenSsl {
 }
 
 impl OpenSsl {
-    /// The system's.
+    /// Opens the system's OpenSSL.
     ///
     /// # Errors
     /// There is none.
@@ -21,10 +21,10 @@ impl OpenSsl {
         Self::of(&Libraries::system()?)
     }
 
-    /// The one in a directory that holds its libcrypto and libssl.
+    /// Opens the OpenSSL in a directory with its libcrypto and libssl.
     ///
     /// # Errors
-    /// There is none, or the process has another one of the same soname.
+    /// There is none, or the process has loaded another one with the same soname.
     pub fn in_directory(directory: &Path) -> Result<Self, Error> {
         Self::of(&Libraries::open_directory(directory)?)
     }
@@ -35,34 +35,34 @@ impl OpenSsl {
         Ok(OpenSsl { context })
     }
 
-    /// Whether its default provider has an algorithm.
+    /// Returns true if its default provider has an algorithm.
     pub fn has(&self, algorithm: &str) -> bool {
         Key::generate(&self.context, algorithm, None).is_ok()
     }
 
-    /// The version with its date.
+    /// Returns the version with its date.
     pub fn version_text(&self) -> String {
         self.context.libraries().version_text()
     }
 
-    /// A key pair, its public half encoded.
+    /// Generates a key pair and returns it with its encoded public half.
     pub(crate) fn generate(&self, algorithm: &str) -> Result<(Vec<u8>, Key), Error> {
         let key = Key::generate(&self.context, algorithm, None)?;
         Ok((key.encoded_public_key()?, key))
     }
 
-    /// A secret key, from its bytes.
+    /// Imports a secret key from its bytes.
     pub(crate) fn import_secret(&self, algorithm: &str, secret: &[u8]) -> Result<Key, Error> {
         let parts = [("priv", Value::Octets(secret))];
         Key::from_data(&self.context, algorithm, None, Selection::Pair, &parts)
     }
 
-    /// A public key, from its bytes.
+    /// Imports a public key from its bytes.
     pub(crate) fn import_public(&self, algorithm: &str, public: &[u8]) -> Result<Key, Error> {
         Key::from_raw_public(&self.context, algorithm, None, public)
     }
 
-    /// A peer's key share.
+    /// Imports a peer's key share.
     pub(crate) fn import(&self, algorithm: &str, public: &[u8]) -> Result<Key, Error> {
         let mut key = Key::generate_parameters(&self.context, algorithm, None, &[])?;
         key.set_encoded_public_key(public)?;

@@ -7,20 +7,20 @@ use serde::Serialize;
 
 use crate::contest::Figure;
 
-/// All that a run found.
+/// All results of a run.
 #[derive(Serialize)]
 pub struct Report {
-    /// Where and when.
+    /// The machine and the day of the measurement.
     pub machine: Machine,
-    /// What was measured: name and version.
+    /// The measured implementations: name and version.
     pub versions: Vec<(String, String)>,
-    /// How it was measured.
+    /// The method of measurement.
     pub method: String,
     /// Seconds for each figure.
     pub seconds: f64,
-    /// What was measured, algorithm by algorithm.
+    /// The measurements, algorithm by algorithm.
     pub figures: Vec<Figure>,
-    /// What was not, and why.
+    /// Implementations that were skipped, with the reason.
     pub skipped: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ fn cells(figure: &Figure) -> [String; 8] {
 }
 
 impl Report {
-    /// For a terminal.
+    /// Formats the results for a terminal.
     pub fn table(&self) -> String {
         let mut table = Table::new(&COLUMNS);
         for figure in &self.figures {
@@ -67,7 +67,7 @@ impl Report {
         text
     }
 
-    /// As a page in Markdown. `command` says how to make it again.
+    /// Formats the results as a Markdown page. `command` is the command that makes the page.
     pub fn page(&self, command: &str) -> String {
         let mut text = format!(
             "# Peers beside ours\n\nWritten by `{command}`; the same figures are in `bench.json`.\n\n\
@@ -103,7 +103,7 @@ impl Report {
         versions.collect::<Vec<_>>().join(", ")
     }
 
-    /// What a reader of the figures must know.
+    /// Returns notes on skipped implementations and noise.
     fn notes(&self) -> Vec<String> {
         let mut notes: Vec<_> =
             self.skipped.iter().map(|what| format!("Skipped: {what}")).collect();

@@ -11,26 +11,27 @@ pub const NAME: &str = "Ed25519";
 pub const KEY_BYTES: usize = 32;
 /// Bytes of a signature.
 pub const SIGNATURE_BYTES: usize = 64;
-/// What a TLS 1.3 server signs, if its cipher suite hashes with SHA-256 (RFC 8446, section 4.4.3).
+/// Bytes of the message that a TLS 1.3 server signs, if its cipher suite uses SHA-256 (RFC 8446,
+/// section 4.4.3).
 pub const MESSAGE_BYTES: usize = 64 + 33 + 1 + 32;
 
-/// An implementation of Ed25519. It panics on keys that are none, which nobody gives it.
+/// An implementation of Ed25519. It panics on invalid keys.
 pub trait Ed25519 {
     /// A key that signs.
     type SigningKey;
 
     /// The implementation's name.
     fn name(&self) -> String;
-    /// The instruction set that it runs on, if that is known.
+    /// The instruction set that it runs on, if it is known.
     fn backend(&self) -> Option<&'static str> {
         None
     }
 
-    /// The key of a seed, and its public key.
+    /// Derives the signing key of a seed, and returns it with its public key.
     fn key_pair(&self, seed: &[u8; KEY_BYTES]) -> ([u8; KEY_BYTES], Self::SigningKey);
-    /// Signs.
+    /// Signs a message.
     fn sign(&self, key: &Self::SigningKey, message: &[u8]) -> [u8; SIGNATURE_BYTES];
-    /// Whether a signature is valid, for a public key as it comes from the peer.
+    /// Returns true if a signature is valid. The public key is in the encoding that peers send.
     fn verify(
         &self,
         public: &[u8; KEY_BYTES],
@@ -39,7 +40,7 @@ pub trait Ed25519 {
     ) -> bool;
 }
 
-/// Ours, on one backend.
+/// fastkex on one backend.
 #[derive(Clone, Copy)]
 pub struct Ours(pub Backend);
 
@@ -105,7 +106,7 @@ impl Ed25519 for Dalek {
     }
 }
 
-/// graviola.
+/// The crate `graviola`.
 pub struct Graviola;
 
 impl Ed25519 for Graviola {
@@ -171,7 +172,7 @@ mod aws {
 
     use super::{Ed25519, KEY_BYTES, SIGNATURE_BYTES};
 
-    /// AWS-LC.
+    /// AWS-LC through the crate `aws-lc-rs`.
     pub struct AwsLc;
 
     impl Ed25519 for AwsLc {

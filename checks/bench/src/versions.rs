@@ -1,6 +1,6 @@
-//! Which versions were measured, from the lock file that they were built with.
+//! Versions of the measured implementations, from the lock file of the build.
 
-/// The crates that are measured, or that hold what is.
+/// The crates that are measured, or that contain a measured library.
 const MEASURED: &[&str] = &[
     "aws-lc-rs",
     "aws-lc-sys",
@@ -14,10 +14,10 @@ const MEASURED: &[&str] = &[
     "x25519-dalek",
 ];
 
-/// Crates that are only there with the feature `peers`.
+/// Crates that are built only with the feature `peers`.
 const OPTIONAL: &[&str] = &["aws-lc-rs", "aws-lc-sys", "oqs", "oqs-sys"];
 
-/// Name and version of ours and of each crate that this program measures.
+/// Returns name and version of fastkex and of each crate that this program measures.
 pub fn measured() -> Vec<(String, String)> {
     let packages = packages(include_str!("../Cargo.lock"));
     let ours = packages.iter().find(|package| !package.is_foreign && package.name == "sntrup");
@@ -34,7 +34,7 @@ pub fn measured() -> Vec<(String, String)> {
 struct Package {
     name: String,
     version: String,
-    /// From a registry.
+    /// True for a crate from a registry.
     is_foreign: bool,
 }
 

@@ -9,7 +9,7 @@ use curve25519::x25519::PublicKey;
 use sntrup::*;
 
 const EXCHANGES: usize = 1000;
-/// Exchanges for one key pair of the peer's, whose key generation is slow.
+/// Exchanges for one key pair of the peer's, as its key generation is slow.
 const FOR_A_PEERS_KEY: usize = 10;
 
 fn exchange<A: StoredKeys, B: StoredKeys>(ours: &A, peer: &B) {
@@ -17,11 +17,11 @@ fn exchange<A: StoredKeys, B: StoredKeys>(ours: &A, peer: &B) {
     let who = format!("{} with {}", ours.algorithm(), peer.name());
     let mut theirs = peer.key_pair();
     for round in 0..EXCHANGES {
-        // Our key, their ciphertext.
+        // fastkex's key, the peer's ciphertext.
         let (public, secret) = ours.key_pair();
         let (mut ciphertext, shared) = peer.encapsulate(&public);
         assert_eq!(ours.decapsulate(&secret, &ciphertext), shared, "{who}");
-        // Both read each other's secret keys, so they can be asked for the same rejection.
+        // Each reads the other's secret keys, so both can compute the same rejection.
         let place = round % ciphertext.len();
         ciphertext[place] ^= 1 << (round % 8);
         let rejected = ours.decapsulate(&secret, &ciphertext);
@@ -29,7 +29,7 @@ fn exchange<A: StoredKeys, B: StoredKeys>(ours: &A, peer: &B) {
         let carried = peer.secret_key(&ours.secret_key_bytes(&secret));
         assert_eq!(rejected, peer.decapsulate(&carried, &ciphertext), "{who}");
 
-        // Their key, our ciphertext.
+        // The peer's key, fastkex's ciphertext.
         if round % FOR_A_PEERS_KEY == 0 {
             theirs = peer.key_pair();
         }
@@ -70,7 +70,7 @@ exchanges! {
     liboqs_761: Sntrup761, Liboqs::new();
 }
 
-/// The system's OpenSSL, if it has `algorithm`.
+/// Returns the system's OpenSSL, if it has `algorithm`.
 fn system_openssl(algorithm: &str) -> Option<OpenSsl> {
     let openssl = OpenSsl::system().unwrap();
     let found = openssl.has(algorithm);
@@ -160,7 +160,8 @@ fn ed25519() {
     }
 }
 
-/// What implementations draw that choose their own random bytes would otherwise count for more than what they compute.
+/// Checks that PQClean draws from this workspace's generator. Otherwise the cost of its own random
+/// bytes could exceed the cost of its computation.
 #[test]
 fn pqclean_draws_from_our_generator() {
     let start = generator::drawn();

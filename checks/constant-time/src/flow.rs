@@ -39,9 +39,9 @@ impl Origin {
 /// A remark on an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
-    /// A conditional jump, and what it is on.
+    /// A conditional jump, and the origin of its condition.
     Jump(Origin),
-    /// An address from what is not known.
+    /// An address computed from an unknown value.
     Address,
     /// A division of public numbers.
     Division,
@@ -51,15 +51,15 @@ pub(crate) enum Event {
 
 /// The successors of an instruction.
 pub(crate) enum Next {
-    /// On.
+    /// The next instruction.
     Through,
-    /// To an address, and on if it may.
+    /// An address, and with `or_through` also the next instruction.
     Jump { to: u64, or_through: bool },
-    /// Nowhere in this function.
+    /// None in this function.
     Ends,
 }
 
-/// Does instructions to states.
+/// Applies instructions to states.
 pub(crate) struct Machine<'i> {
     image: &'i Image,
     info: InstructionInfoFactory,
@@ -68,7 +68,7 @@ pub(crate) struct Machine<'i> {
     pub(crate) events: Vec<Event>,
     start: u64,
     end: u64,
-    /// Whether single bytes in memory are flags that anybody may know.
+    /// True if single bytes in memory are public flags.
     flags_are_public: bool,
 }
 
@@ -90,7 +90,7 @@ impl<'i> Machine<'i> {
         self.events.push(Event::Finding(what.into()));
     }
 
-    /// The address of a memory operand.
+    /// Returns the address of a memory operand.
     fn address(&self, state: &State<'i>, memory: Address) -> Value<'i> {
         if memory.is_absolute() {
             return self.place(memory.displacement);
@@ -101,8 +101,8 @@ impl<'i> Machine<'i> {
         };
         if memory.index != Register::None {
             sum = sum.plus(state.register(memory.index).times(memory.scale.into()));
-            // An index that is known in the first round of a loop is not for that a place that is
-            // always reached.
+            // The value of an index in the first round of a loop is not its value in all rounds, so
+            // the place is only a lower bound.
             if let Value::Stack(offset) = sum {
                 sum = Value::Frame(offset);
             }
@@ -118,7 +118,7 @@ impl<'i> Machine<'i> {
         }
     }
 
-    /// Looks at an access to memory: its address must not be secret.
+    /// Checks an access to memory: its address must not be secret.
     fn access(&mut self, state: &State<'i>, memory: &UsedMemory) {
         let (base, index) = (memory.base(), memory.index());
         let value = |register| match register {
@@ -126,7 +126,7 @@ impl<'i> Machine<'i> {
             register => state.register(register),
         };
         let (mut pointer, mut offset) = (value(base), value(index));
-        // Which is which is known by the scale, or by what they are.
+        // Base and index are distinguished by the scale, or by their values.
         let is_place = |value| matches!(value, Value::Constant | Value::Stack(_) | Value::Frame(_));
         if memory.scale() == 1
             && (matches!(pointer, Value::Is(_) | Value::Number(_) | Value::Public)
@@ -141,7 +141,7 @@ impl<'i> Machine<'i> {
         }
         self.learnt.reaches_through(pointer);
         match self.address(state, Address::of_memory(memory)) {
-            // An indexed access may be at any higher address.
+            // An indexed access may reach any higher address.
             address @ Value::Frame(_) => self.learnt.escape(address),
             Value::Stack(place) if base == Register::RSP && index == Register::None => {
                 let bytes = size(memory);
@@ -153,7 +153,7 @@ impl<'i> Machine<'i> {
         }
     }
 
-    /// The abstract value of a word that is read from memory.
+    /// Returns the abstract value of a word that is read from memory.
     fn load(&mut self, state: &State<'i>, memory: &UsedMemory, bytes: usize) -> Value<'i> {
         if memory.segment() == Register::FS || memory.segment() == Register::GS {
             return Value::Secret;
@@ -179,7 +179,7 @@ impl<'i> Machine<'i> {
                 _ if self.learnt.is_public_from(offset) => Value::Public,
                 Some(kept) if whole => kept,
                 Some(_) => Value::Unseen,
-                // Words that a callee wrote, or the caller.
+                // Words written by a callee, or by the caller.
                 None if whole => match self.learnt.load(Word::OnStack(offset)) {
                     pointer @ Value::Pointer(..) => pointer,
                     _ => Value::Unseen,
@@ -212,7 +212,7 @@ impl<'i> Machine<'i> {
         value: Option<Value<'i>>,
     ) {
         if let Some(value) = value {
-            // Once in memory, a stack address may come back from anywhere.
+            // A stack address in memory may be read back from anywhere.
             self.learnt.escape(value);
         }
         if let Value::Stack(offset) = address {
@@ -221,7 +221,7 @@ impl<'i> Machine<'i> {
         }
     }
 
-    /// The abstract value of an operand: a general register's, an immediate, or memory's.
+    /// Returns the abstract value of an operand: a general register, an immediate, or memory.
     fn operand(
         &mut self,
         state: &State<'i>,
@@ -240,7 +240,7 @@ impl<'i> Machine<'i> {
         }
     }
 
-    /// Does one instruction.
+    /// Applies one instruction.
     pub(crate) fn step(&mut self, state: &mut State<'i>, instruction: &Instruction) -> Next {
         let info = self.info.info(instruction);
         let memory = info.used_memory().to_vec();
@@ -314,7 +314,8 @@ impl<'i> Machine<'i> {
         let mut results = Vec::new();
         for register in registers.iter().filter(|register| writes(register.access())) {
             let (access, register) = (register.access(), register.register());
-            // An instruction that writes 32 bits is listed as writing all 64, and does: with zeros.
+            // An instruction that writes 32 bits is listed as writing all 64, as it fills the rest
+            // with zeros.
             let named = instruction.op0_register();
             let is_destination = instruction.op0_kind() == OpKind::Register
                 && (named == register || named.size() == 4 && named.full_register() == register);
@@ -331,7 +332,7 @@ impl<'i> Machine<'i> {
             results.push((register, value));
         }
         if whole.is_none() && !(results.is_empty() && stores.is_empty()) {
-            // Computed with, a stack address is no longer known for what it is.
+            // A stack address in a computation is no longer tracked.
             for &register in used.iter().filter(|&&register| register != Register::RSP) {
                 self.learnt.escape(state.register(register));
             }
@@ -358,7 +359,7 @@ impl<'i> Machine<'i> {
         next
     }
 
-    /// The value of instructions that move or add all 64 bits.
+    /// Returns the value of instructions that move or add all 64 bits.
     fn whole(
         &mut self,
         state: &State<'i>,
@@ -402,7 +403,7 @@ impl<'i> Machine<'i> {
                 if instruction.op0_kind() == OpKind::Register
                     && is_immediate(instruction.op1_kind()) =>
             {
-                // Of 32 bits, with zeros above.
+                // 32 bits, with zeros above.
                 Some(Value::Is(i64::from(instruction.immediate(1) as u32)))
             }
             Mnemonic::Shl if wide(0) && is_immediate(instruction.op1_kind()) => {
@@ -424,7 +425,8 @@ impl<'i> Machine<'i> {
         }
     }
 
-    /// The stack pointer after an instruction; `whole` is the result of the instruction, if known.
+    /// Returns the stack pointer after an instruction. `whole` is the result of the instruction, if
+    /// known.
     fn stack_pointer(
         &mut self,
         state: &State<'i>,
@@ -452,7 +454,7 @@ impl<'i> Machine<'i> {
         }
     }
 
-    /// Instructions whose time depends on what they work on.
+    /// Checks instructions whose time depends on their operands.
     fn slow(&mut self, state: &State<'i>, instruction: &Instruction, memory: &[UsedMemory]) {
         let mnemonic = instruction.mnemonic();
         if let Some(why) = unfit(instruction) {
@@ -539,14 +541,14 @@ impl<'i> Machine<'i> {
             self.finding("jumps to where a register or memory says");
             return Next::Ends;
         }
-        // A call in the last place.
+        // A tail call.
         let _ = self.call(state, instruction, memory);
         Next::Ends
     }
 }
 
-/// The lowest byte of the result of instructions that compute it from the lowest bytes of registers
-/// alone. Compilers keep flags there, beside whatever was in a register before.
+/// Returns the lowest byte of the result, for instructions that compute it from the lowest bytes of
+/// registers only. Compilers keep flags there, beside earlier contents of the register.
 fn low_byte<'i>(
     state: &State<'i>,
     instruction: &Instruction,

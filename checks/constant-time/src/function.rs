@@ -1,4 +1,4 @@
-//! A function's control flow: every instruction that can be reached, with what is known when it is.
+//! A function's control flow: every reachable instruction, with the abstract state before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,7 +21,7 @@ pub struct Jump {
     pub text: String,
     /// The origin of the condition.
     pub origin: Origin,
-    /// Whether one of its two ways leads to a panic only.
+    /// True if one of its two ways leads only to a panic.
     pub guards_a_panic: bool,
 }
 
@@ -43,17 +43,17 @@ pub struct Report {
     pub name: String,
     /// Its address.
     pub address: u64,
-    /// Instructions that can be reached.
+    /// The number of reachable instructions.
     pub instructions: usize,
-    /// Those that only unwinding reaches.
+    /// The number of instructions that only unwinding reaches.
     pub unreached: usize,
-    /// Conditional jumps, with nothing wrong.
+    /// Conditional jumps without a finding.
     pub jumps: Vec<Jump>,
-    /// Accesses to memory at what this check does not follow.
+    /// The number of accesses to memory at addresses that this check does not follow.
     pub unknown_addresses: usize,
-    /// Divisions of public numbers.
+    /// The number of divisions of public numbers.
     pub divisions: usize,
-    /// Calls of functions that do not return.
+    /// The number of calls of functions that do not return.
     pub panics: usize,
     /// The findings.
     pub findings: Vec<Finding>,
@@ -74,7 +74,7 @@ impl Report {
         }
     }
 
-    /// Of a function with instructions of AVX-512 that is not checked.
+    /// Makes the report of a function with AVX-512 instructions that is not checked.
     pub(crate) fn outside_of_kernels(function: &Function) -> Self {
         let mut report = Self::new(function);
         let (address, text) = (function.address, String::new());
@@ -109,23 +109,23 @@ impl fmt::Display for Report {
     }
 }
 
-/// The instructions of a function.
+/// Decodes the instructions of a function.
 pub(crate) fn decode(function: &Function) -> Vec<Instruction> {
     Decoder::with_ip(64, &function.code, function.address, DecoderOptions::NONE)
         .into_iter()
         .collect()
 }
 
-/// Whether a function has instructions of AVX-512.
+/// Returns true if a function has AVX-512 instructions.
 pub(crate) fn uses_avx512(function: &Function) -> bool {
     decode(function).iter().any(is_avx512)
 }
 
-/// Walks over a function after which nothing more is learnt.
+/// The most walks over a function.
 const MOST_WALKS: usize = 20;
 
 struct Block {
-    /// Index of the first instruction, and of the one after the last.
+    /// Index of the first instruction, and index after the last one.
     first: usize,
     end: usize,
 }
@@ -147,7 +147,7 @@ pub(crate) fn check(image: &Image, function: &Function, flags_are_public: bool) 
     unreachable!("the last walk returns")
 }
 
-/// The blocks of straight code, by address.
+/// Returns the basic blocks by address.
 fn blocks(code: &[Instruction], start: u64, end: u64) -> BTreeMap<u64, Block> {
     let mut leaders = BTreeSet::from([start]);
     for instruction in code {
@@ -170,7 +170,7 @@ fn blocks(code: &[Instruction], start: u64, end: u64) -> BTreeMap<u64, Block> {
     blocks
 }
 
-/// One walk over all that can be reached, until nothing more is learnt about any block's start.
+/// One walk over all reachable code, until no block's initial state changes any more.
 struct Pass {
     /// The remarks on each instruction.
     events: BTreeMap<u64, BTreeSet<Event>>,
@@ -234,7 +234,7 @@ impl Pass {
         pass
     }
 
-    /// Blocks that lead to calls that do not return, and to nothing else.
+    /// Returns the blocks that lead only to calls that do not return.
     fn dead_ends(
         &self,
         code: &[Instruction],

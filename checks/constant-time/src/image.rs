@@ -1,5 +1,5 @@
-//! A linked object: its functions, what is constant in it, and which function a slot of its tables
-//! stands for.
+//! A linked object: its functions, its constant sections, and the function for each slot of its
+//! tables.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use object::{
 /// A function's place and name.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name, demangled; hashes are left out.
+    /// Its name, demangled and without hashes.
     pub name: String,
     /// Its address.
     pub address: u64,
@@ -19,18 +19,18 @@ pub struct Function {
     pub code: Vec<u8>,
 }
 
-/// The value that the loader gives to a word in the object's tables.
+/// The value that the loader stores in a word of the object's tables.
 #[derive(Clone, Debug)]
 enum Slot {
     Named(String),
     Address(u64),
 }
 
-/// A linked object, read.
+/// A parsed linked object.
 pub struct Image {
     functions: BTreeMap<u64, Function>,
     slots: HashMap<u64, Slot>,
-    /// Start, end, and whether code: sections that nothing writes to once the program runs.
+    /// Sections that are not written after loading: start, end, and true for code.
     constant: Vec<(u64, u64, bool)>,
 }
 
@@ -39,7 +39,7 @@ pub struct Image {
 pub(crate) enum Place<'a> {
     /// Constants.
     Constant,
-    /// A function, and its name.
+    /// A function, with its name.
     Code(&'a str),
     /// Anything else.
     Variable,
@@ -49,7 +49,7 @@ impl Image {
     /// Reads an executable or shared object with its symbols.
     ///
     /// # Errors
-    /// It is not one for x86-64, or was stripped of its symbols.
+    /// The file is not an object for x86-64, or was stripped of its symbols.
     pub fn read(file: &[u8]) -> Result<Image, String> {
         let object = object::File::parse(file).map_err(|error| error.to_string())?;
         if object.architecture() != object::Architecture::X86_64 {
@@ -61,7 +61,7 @@ impl Image {
                 section.kind(),
                 SectionKind::Text | SectionKind::ReadOnlyData | SectionKind::ReadOnlyString
             );
-            // Tables that the loader fills in, and protects.
+            // Tables that the loader fills in, and then protects.
             let protected = matches!(section.name(), Ok(".data.rel.ro" | ".got"));
             if section.address() != 0 && (read_only || protected) {
                 let end = section.address() + section.size();
@@ -103,18 +103,18 @@ impl Image {
         Ok(Image { functions, slots, constant })
     }
 
-    /// Its functions, in the order of their addresses.
+    /// Returns its functions, in the order of their addresses.
     pub fn functions(&self) -> impl Iterator<Item = &Function> {
         self.functions.values()
     }
 
-    /// The function that holds `address`.
+    /// Returns the function that contains `address`.
     pub fn function_at(&self, address: u64) -> Option<&Function> {
         let (start, function) = self.functions.range(..=address).next_back()?;
         (address - start < function.code.len() as u64).then_some(function)
     }
 
-    /// The contents at `address`.
+    /// Returns the contents at `address`.
     pub(crate) fn place(&self, address: u64) -> Place<'_> {
         match self.constant.iter().find(|(start, end, _)| (*start..*end).contains(&address)) {
             Some((_, _, true)) => Place::Code(self.function_name(address)),
@@ -123,7 +123,7 @@ impl Image {
         }
     }
 
-    /// The target of the word at `address`, if the loader makes it a pointer.
+    /// Returns the target of the word at `address`, if the loader makes it a pointer.
     pub(crate) fn pointee(&self, address: u64) -> Option<Place<'_>> {
         self.slots.get(&address).map(|slot| match slot {
             Slot::Named(name) => Place::Code(name),
@@ -131,15 +131,15 @@ impl Image {
         })
     }
 
-    /// The name of the function that starts at `address`, or a question mark.
+    /// Returns the name of the function that starts at `address`, or a question mark.
     pub(crate) fn function_name(&self, address: u64) -> &str {
         self.functions.get(&address).map_or("?", |function| &function.name)
     }
 }
 
-/// A readable name without its hash.
+/// Returns a readable name without its hash.
 fn demangled(name: &str) -> String {
-    // The linker's versions (memcpy@GLIBC_2.14) are no part of the name.
+    // The linker's versions (memcpy@GLIBC_2.14) are not part of the name.
     let name = name.split('@').next().unwrap_or(name);
     format!("{:#}", rustc_demangle::demangle(name))
 }

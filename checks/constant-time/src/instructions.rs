@@ -1,13 +1,13 @@
-//! Which instructions take a time that depends on what they work on.
+//! Instructions whose time depends on their operands.
 
 use iced_x86::{Instruction, Mnemonic, OpKind};
 
-/// Whether an instruction is an integer division.
+/// Returns true for an integer division.
 pub(crate) fn divides(instruction: &Instruction) -> bool {
     matches!(instruction.mnemonic(), Mnemonic::Div | Mnemonic::Idiv)
 }
 
-/// Why an instruction must not be where there are secrets, whatever it works on.
+/// Returns the reason if an instruction must not be in code with secrets, for any operands.
 pub(crate) fn unfit(instruction: &Instruction) -> Option<&'static str> {
     let mnemonic = instruction.mnemonic();
     let name = format!("{mnemonic:?}").to_ascii_lowercase();
@@ -24,7 +24,7 @@ pub(crate) fn unfit(instruction: &Instruction) -> Option<&'static str> {
     None
 }
 
-/// Whether an operand is a constant of the code.
+/// Returns true if an operand is a constant of the code.
 pub(crate) fn is_immediate(kind: OpKind) -> bool {
     use OpKind::{
         Immediate8, Immediate8to32, Immediate8to64, Immediate32, Immediate32to64, Immediate64,

@@ -1,5 +1,4 @@
-//! Facts about a function as a whole: which words are pointers, and where it has arrays on the
-//! stack.
+//! Facts about a function as a whole: the words that are pointers, and the arrays on the stack.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,24 +13,24 @@ pub(crate) struct Learnt {
     pointers: BTreeSet<usize>,
     /// Words that point to memory with pointers in it.
     holders: BTreeSet<usize>,
-    /// Places on the stack whose address is taken, or from which on it is computed.
+    /// Places on the stack whose address is taken, or is the start of an address computation.
     taken: BTreeSet<i64>,
-    /// Arrays on the stack or parts of them, start and end: what vectors are stored to, or is
-    /// filled or copied by a call.
+    /// Arrays on the stack or parts of them, start and end: targets of vector stores, or memory
+    /// that a call fills or copies.
     arrays: BTreeMap<i64, i64>,
     /// The parts of the stack that may be written through addresses.
     lost: Vec<(i64, i64)>,
-    /// The end of the stack, including the part beyond its pointer that may be used.
+    /// The end of the stack, including the usable part beyond its pointer.
     bottom: i64,
-    /// Stores to places on the stack: their size, and whether the word is public. As of the last
-    /// walk, and of this one.
+    /// Stores to places on the stack: their size, and true if the word is public. First as of the
+    /// last walk, then as of this one.
     stored: [BTreeMap<i64, (usize, bool)>; 2],
-    /// Least places of stores of what is not public to a place that is not known. As of the last
-    /// walk, and of this one.
+    /// The least possible places of stores of non-public values to an unknown place. First as of
+    /// the last walk, then as of this one.
     spoilt: [BTreeSet<i64>; 2],
-    /// Walks, as far as they matter.
+    /// The number of walks, up to 2.
     walks: u8,
-    /// Start and name of callees that do not return, and that do.
+    /// Calls by the address of the instruction: the callee's name, and true if it returns.
     pub(crate) calls: BTreeMap<u64, (String, bool)>,
 }
 
@@ -59,7 +58,8 @@ impl Learnt {
         })
     }
 
-    /// Memory is reached through this value: it is a pointer, or a pointer and an offset.
+    /// Records that memory is reached through this value: it is a pointer, or a pointer and an
+    /// offset.
     pub(crate) fn reaches_through(&mut self, value: Value<'_>) {
         if let Some(word) = value.pointer()
             && self.pointers.insert(word)
@@ -69,8 +69,8 @@ impl Learnt {
         }
     }
 
-    /// Whether this word points to memory with pointers in it: to somebody's arguments, not to
-    /// data.
+    /// Returns true if this word points to memory with pointers in it, such as arguments, and not
+    /// to data.
     pub(crate) fn holds_pointers(&self, word: usize) -> bool {
         self.holders.contains(&word)
     }
@@ -80,9 +80,9 @@ impl Learnt {
         number.is_some_and(|number| self.pointers.contains(&number))
     }
 
-    /// The abstract value of a word in memory. What memory is reached through is a pointer, and
-    /// what lies beside a pointer are pointers and lengths; on the stack, where there may be
-    /// anything, that is the next word on either side.
+    /// Returns the abstract value of a word in memory. A word through which memory is reached is a
+    /// pointer, and words beside a pointer are pointers and lengths. On the stack, which may have
+    /// any contents, this holds only for the next word on either side.
     pub(crate) fn load<'a>(&mut self, word: Word) -> Value<'a> {
         let public = match word {
             Word::Argument(_) => true,
@@ -96,7 +96,7 @@ impl Learnt {
         if public { Value::Pointer(number, Some(0)) } else { Value::Loaded(Some(number), Some(0)) }
     }
 
-    /// A stack address is no longer known for what it is.
+    /// Records that a stack address is no longer tracked.
     pub(crate) fn escape(&mut self, value: Value<'_>) {
         if let Some(place) = value.place_on_stack()
             && self.taken.insert(place)
@@ -105,7 +105,7 @@ impl Learnt {
         }
     }
 
-    /// Another walk begins.
+    /// Begins another walk.
     pub(crate) fn next_walk(&mut self) {
         self.walks = (self.walks + 1).min(2);
         self.stored.swap(0, 1);
@@ -114,7 +114,7 @@ impl Learnt {
         self.spoilt[1].clear();
     }
 
-    /// Something is stored at a place on the stack, or from there on.
+    /// Records a store to a place on the stack, or to an unknown place from there on.
     pub(crate) fn store(&mut self, at: Value<'_>, bytes: usize, public: bool) {
         match at {
             Value::Stack(place) => {
@@ -128,8 +128,8 @@ impl Learnt {
         }
     }
 
-    /// Whether all that is stored from a place on the stack on is public, as far as stores follow
-    /// upon each other.
+    /// Returns true if all values stored from a place on the stack on are public, as far as the
+    /// stores are contiguous.
     pub(crate) fn is_public_from(&self, place: i64) -> bool {
         const LARGEST: i64 = 64;
         // The value of a counter on the stack, before it was incremented, is not known in the first
@@ -156,7 +156,7 @@ impl Learnt {
         end > place && spoilt.range(..end).next_back().is_none_or(|&last| last < place)
     }
 
-    /// The stack pointer was here.
+    /// Records a position of the stack pointer.
     pub(crate) fn stack_pointer_at(&mut self, pointer: Value<'_>) {
         /// The red zone that leaf functions may use (System V ABI, section 3.2.2).
         const RED_ZONE: i64 = 128;
@@ -168,7 +168,7 @@ impl Learnt {
         }
     }
 
-    /// There is an array on the stack, or a part of one.
+    /// Records an array on the stack, or a part of one.
     pub(crate) fn array(&mut self, start: i64, bytes: i64) {
         let (mut start, mut end) = (start, start.wrapping_add(bytes));
         if self.arrays.get(&start) == Some(&end) {
@@ -184,11 +184,11 @@ impl Learnt {
         self.find_lost();
     }
 
-    /// Finds what of the stack may be written through addresses: of an array of which an address
-    /// was taken, that part and those that touch it above; and all that is above an address of no
-    /// array. An array's addresses begin some vectors before it and include its end: indices may
-    /// start at more than zero. An address beyond the stack's end is some array's, too, less an
-    /// index that is at least so much.
+    /// Finds the parts of the stack that may be written through addresses. If an address of an
+    /// array's part was taken, these are that part and the adjacent parts above. If an address
+    /// belongs to no array, the word at it may be written. An array's addresses begin some vectors
+    /// before it and include its end, as indices may start above zero. An address beyond the
+    /// stack's end is not considered: it is an array's address minus the least index.
     fn find_lost(&mut self) {
         const BEFORE: i64 = 128;
         self.lost.clear();
@@ -210,7 +210,7 @@ impl Learnt {
         }
     }
 
-    /// Whether what is at a place on the stack may be written through an address.
+    /// Returns true if a place on the stack may be written through an address.
     pub(crate) fn is_lost(&self, start: i64, bytes: usize) -> bool {
         let end = start.wrapping_add(bytes as i64);
         self.lost.iter().any(|&(its_start, its_end)| its_start < end && start < its_end)

@@ -1,22 +1,24 @@
-//! Checks that secrets do not steer the code, where valgrind cannot look: AVX-512.
+//! Checks that secrets do not affect control flow and addresses in AVX-512 code, which valgrind
+//! cannot run.
 //!
-//! **In a program that runs** ([`trace`]): each operation goes the same way and touches the same
-//! addresses whatever the secrets.
+//! **In a running program** ([`trace`]): each operation takes the same path and accesses the same
+//! addresses for all secrets.
 //!
 //! **In the object code** ([`check`]), in kernels, instruction by instruction. Values are followed
-//! through general registers, flags and the stack. Data is what comes from vectors, masks, and
-//! memory that arguments point to; public are constants, arguments, pointers and lengths, and what
-//! lies beside pointers in memory. Then
+//! through general registers, flags and the stack. Values from vectors, masks, and memory that
+//! arguments point to are data. Constants, arguments, pointers and lengths, and words beside
+//! pointers in memory, are public. The check requires that
 //!
-//! - no conditional jump is on data, but between going on and a panic;
+//! - no conditional jump depends on data, unless one of its ways leads to a panic;
 //! - no address is computed from data, and none comes from a vector;
 //! - no division is of data, and no other instruction's time depends on it;
-//! - nothing is jumped to or called through a register or a table, and nothing is called but
-//!   `memcpy`, `memmove` and `memset` for public lengths, and what panics.
+//! - nothing is jumped to or called through a register or a table, and only `memcpy`, `memmove` and
+//!   `memset` for public lengths, and functions that panic, are called.
 //!
 //! Not every value can be followed: a place on the stack may be written through a pointer, and a
-//! 64-bit word from memory may be a pointer. What depends on those is listed, not found; the traces
-//! see it. What else is public is in [`PUBLIC_FLAGS`].
+//! 64-bit word from memory may be a pointer. Jumps and addresses that depend on such values are
+//! listed, not reported as findings. The traces cover them. [`PUBLIC_FLAGS`] lists further public
+//! values.
 
 #![forbid(unsafe_code)]
 
@@ -37,11 +39,11 @@ pub use image::{Function, Image};
 /// Lanes that the check knows.
 pub const LANES: [&str; 2] = ["avx2", "avx512"];
 
-/// The kernel that is not one of [`lanes::Lanes`].
+/// The only kernel that is not one of [`lanes::Lanes`].
 const CIPHER: &str = "lanes::cipher::fill";
 
-/// Declarations beyond arguments, and their reasons: kernels whose single bytes in memory are
-/// public flags.
+/// Kernels whose single bytes in memory are public flags, with the reasons. These declarations
+/// supplement the public arguments.
 pub const PUBLIC_FLAGS: [(&str, &str); 2] = [
     (
         "sntrup::recip::mod_q::ApplyFirstHalf<",
@@ -55,7 +57,7 @@ pub fn check(image: &Image) -> Vec<Report> {
     check_where(image, |_| true)
 }
 
-/// The same, of functions whose names are wanted.
+/// Checks the functions with wanted names in the same way.
 pub fn check_where(image: &Image, is_wanted: impl Fn(&str) -> bool) -> Vec<Report> {
     let functions = image.functions().filter(|function| is_wanted(&function.name));
     let reports = functions.filter_map(|function| {
@@ -70,8 +72,8 @@ pub fn check_where(image: &Image, is_wanted: impl Fn(&str) -> bool) -> Vec<Repor
     reports.collect()
 }
 
-/// Whether a function of this name is a kernel: the boundary of its lanes, with all that is inlined
-/// into it.
+/// Returns true if a function of this name is a kernel: the entry function of its lanes, with all
+/// code inlined into it.
 pub fn is_kernel(name: &str) -> bool {
     if name == CIPHER {
         return true;

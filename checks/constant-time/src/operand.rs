@@ -1,8 +1,8 @@
-//! Questions about instructions and their operands.
+//! Properties of instructions and their operands.
 
 use iced_x86::{Code, EncodingKind, Instruction, Mnemonic, OpAccess, OpKind, Register, UsedMemory};
 
-/// Whether a function ends the program, or unwinds out of the caller.
+/// Returns true if a function ends the program, or unwinds out of the caller.
 pub(crate) fn diverges(name: &str) -> bool {
     const ENDINGS: [&str; 6] =
         ["panic", "_fail", "_failed", "_Unwind_Resume", "handle_alloc_error", "abort"];
@@ -44,7 +44,7 @@ impl Address {
         }
     }
 
-    /// Whether it is a fixed place: the disassembler has added the instruction pointer.
+    /// Returns true for a fixed place. The disassembler has added the instruction pointer.
     pub(crate) fn is_absolute(self) -> bool {
         (self.base == Register::None || self.base.is_ip()) && self.index == Register::None
     }
@@ -54,7 +54,7 @@ pub(crate) fn size(memory: &UsedMemory) -> usize {
     memory.memory_size().size().max(1)
 }
 
-/// Whether an instruction uses a register for an address and for nothing else.
+/// Returns true if an instruction uses a register for an address only.
 pub(crate) fn addresses_only(instruction: &Instruction, register: Register) -> bool {
     let implicit = matches!(
         instruction.mnemonic(),
@@ -69,7 +69,7 @@ pub(crate) fn addresses_only(instruction: &Instruction, register: Register) -> b
     pushes || (addresses && !implicit && !operand)
 }
 
-/// Whether the result is the same whatever the operands: zero, or all ones.
+/// Returns true if the result is the same for all operands: zero, or all ones.
 pub(crate) fn is_constant(instruction: &Instruction) -> bool {
     use Mnemonic::*;
     let register = |n| match instruction.op_kind(n) {
@@ -89,7 +89,7 @@ pub(crate) fn is_constant(instruction: &Instruction) -> bool {
     }
 }
 
-/// Whether an instruction is of AVX-512: coded with its prefix, or about mask registers.
+/// Returns true for an AVX-512 instruction: encoded with its prefix, or with a mask register.
 pub(crate) fn is_avx512(instruction: &Instruction) -> bool {
     instruction.code() != Code::INVALID
         && (instruction.code().encoding() == EncodingKind::EVEX

@@ -7,10 +7,10 @@ use iced_x86::Register;
 
 use crate::value::Value;
 
-/// General registers, and the bits that the disassembler knows flags by.
+/// The number of general registers, and the number of flag bits of the disassembler.
 const REGISTERS: usize = 16;
 const FLAGS: usize = 8;
-/// Vector registers, then mask registers.
+/// The numbers of vector registers and of mask registers.
 const VECTORS: usize = 32;
 const MASKS: usize = 8;
 
@@ -24,19 +24,19 @@ struct Kept<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct State<'a> {
     registers: [Value<'a>; REGISTERS],
-    /// Of each register the lowest byte, which may be written alone.
+    /// The lowest byte of each register, which may be written alone.
     bytes: [Value<'a>; REGISTERS],
     vectors: [Value<'a>; VECTORS + MASKS],
     flags: [Value<'a>; FLAGS],
     kept: BTreeMap<i64, Kept<'a>>,
 }
 
-/// The number of a general register of whatever width.
+/// Returns the number of a general register of any width.
 fn number(register: Register) -> Option<usize> {
     register.is_gpr().then(|| register.full_register().number())
 }
 
-/// The number of a vector register of whatever width, or of a mask register.
+/// Returns the number of a vector register of any width, or of a mask register.
 fn vector_number(register: Register) -> Option<usize> {
     if register.is_vector_register() {
         Some(register.full_register().number())
@@ -51,7 +51,7 @@ fn is_low_byte(register: Register) -> bool {
 }
 
 impl<'a> State<'a> {
-    /// At entry: registers are words of their own numbers.
+    /// Returns the state at entry, in which each register holds the word with its number.
     pub(crate) fn entry() -> Self {
         let mut registers = [Value::Public; REGISTERS];
         for (number, value) in registers.iter_mut().enumerate() {
@@ -69,7 +69,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The abstract value of a register.
+    /// Returns the abstract value of a register.
     pub(crate) fn register(&self, register: Register) -> Value<'a> {
         if register.is_ip() {
             return Value::Public;
@@ -81,8 +81,8 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Writes a register. Parts of less than 32 bits of a general register leave the rest as it
-    /// was.
+    /// Writes a register. Parts of a general register with less than 32 bits leave the rest
+    /// unchanged.
     pub(crate) fn set_register(&mut self, register: Register, value: Value<'a>) {
         if let Some(number) = vector_number(register) {
             self.vectors[number] = value.computed();
@@ -101,12 +101,12 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The lowest byte of a register.
+    /// Returns the lowest byte of a register.
     pub(crate) fn low_byte(&self, register: Register) -> Value<'a> {
         number(register).map_or(Value::Secret, |number| self.bytes[number])
     }
 
-    /// Says more of the lowest byte of a register than its whole does.
+    /// Sets a more precise value for the lowest byte of a register.
     pub(crate) fn set_low_byte(&mut self, register: Register, value: Value<'a>) {
         if let Some(number) = number(register) {
             self.bytes[number] = value.computed();
@@ -124,7 +124,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The abstract value at an offset from the stack pointer at entry, if one is known.
+    /// Returns the abstract value at an offset from the stack pointer at entry, if it is known.
     pub(crate) fn kept(&self, offset: i64, bytes: usize) -> Option<Value<'a>> {
         match self.kept.get(&offset)? {
             kept if kept.bytes == bytes => Some(kept.value),
@@ -133,7 +133,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Keeps a word, or forgets what was there if there is none.
+    /// Keeps a word. Without a value, only forgets the earlier word.
     pub(crate) fn keep(&mut self, offset: i64, bytes: usize, value: Option<Value<'a>>) {
         const MOST: i64 = 8;
         let end = offset + bytes as i64;
@@ -151,12 +151,12 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Forgets what is kept where `lost` says so of a place and its bytes.
+    /// Forgets the words for whose place and size `lost` returns true.
     pub(crate) fn forget(&mut self, lost: impl Fn(i64, usize) -> bool) {
         self.kept.retain(|&offset, kept| !lost(offset, kept.bytes));
     }
 
-    /// After a call: what the callee may have changed.
+    /// Forgets the registers and flags that a callee may have changed.
     pub(crate) fn clobber(&mut self, result: Value<'a>) {
         use Register::{R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI};
         for register in [RCX, RDX, RSI, RDI, R8, R9, R10, R11] {
@@ -167,8 +167,8 @@ impl<'a> State<'a> {
         self.flags = [Value::Secret; FLAGS];
     }
 
-    /// Adds what is known on another way to the same place; tells the stack addresses that are no
-    /// longer known for what they are.
+    /// Merges the state from another path to the same place. Passes the stack addresses that are no
+    /// longer tracked to `escaped`.
     pub(crate) fn merge(&mut self, other: &State<'a>, escaped: &mut impl FnMut(Value<'a>)) {
         for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
             let both = mine.or(*theirs);

@@ -1,14 +1,14 @@
 //! Abstract values: the origin of a value, which decides whether control flow may depend on it.
 
-/// A 64-bit word that a function begins with, or loads from a known place. Words are numbered as
-/// they are found.
+/// A 64-bit word that a function begins with, or loads from a known place. Words are numbered in
+/// the order of discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Word {
     /// The value of a register at entry.
     Argument(usize),
-    /// A word in memory, at an offset in bytes from the address that this word holds.
+    /// A word in memory, at an offset in bytes from the address in the word with this number.
     At(usize, i64),
-    /// The same, and an index that is not known.
+    /// The same with an unknown index added.
     Among(usize, i64),
     /// A word that other functions wrote to the stack at this place.
     OnStack(i64),
@@ -19,7 +19,7 @@ pub(crate) enum Word {
 pub(crate) enum Value<'a> {
     /// A constant of the code.
     Is(i64),
-    /// From constants of the code alone. With the least that it may be, if that is known.
+    /// Computed from constants of the code only, with its lower bound, if known.
     Number(Option<i64>),
     /// An address in the object's constants.
     Constant,
@@ -27,27 +27,27 @@ pub(crate) enum Value<'a> {
     Code(&'a str),
     /// The stack pointer at entry, plus an offset.
     Stack(i64),
-    /// The same, plus at least this.
+    /// The stack pointer at entry, plus at least this offset.
     Frame(i64),
-    /// The word of this number, which is a pointer or a length, plus an offset, if that is known.
+    /// The word with this number, which is a pointer or a length, plus an offset, if known.
     Pointer(usize, Option<i64>),
-    /// From constants, arguments and addresses.
+    /// Computed from constants, arguments and addresses.
     Public,
-    /// A 64-bit word from memory: a pointer, or secret. With its number and what was added to it,
-    /// if they are known.
+    /// A 64-bit word from memory: a pointer, or secret. With its number and the offset added to it,
+    /// if known.
     Loaded(Option<usize>, Option<i64>),
-    /// The sum of the word of this number, from memory, and a secret. If that is an address, the
+    /// The sum of the word with this number, from memory, and a secret. If it is an address, the
     /// word is a pointer.
     Offset(usize),
-    /// From a place on the stack of which it is not known what is there, or computed from that.
+    /// From a place on the stack with unknown contents, or computed from such a value.
     Unseen,
-    /// From memory, vectors or masks, or computed from that.
+    /// From memory, vectors or masks, or computed from such a value.
     Secret,
 }
 
 impl<'a> Value<'a> {
-    /// The join of two abstract values: of a value that may be either. A bound that sinks is given
-    /// up soon, so that loops end.
+    /// Returns the join of two abstract values, for a value that may be either. A decreasing lower
+    /// bound is soon given up, so that loops end.
     pub(crate) fn or(self, other: Value<'a>) -> Value<'a> {
         if let (Some(a), Some(b)) = (self.number(), other.number())
             && self != other
@@ -74,22 +74,22 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether it may steer the code.
+    /// Returns true if control flow may depend on the value.
     pub(crate) fn is_public(self) -> bool {
         !matches!(self, Value::Loaded(..) | Value::Offset(_) | Value::Unseen | Value::Secret)
     }
 
-    /// Whether it is data, and must not steer the code.
+    /// Returns true for data, on which control flow must not depend.
     pub(crate) fn is_secret(self) -> bool {
         matches!(self, Value::Offset(_) | Value::Secret)
     }
 
-    /// Whether memory may be reached through it.
+    /// Returns true if memory may be reached through it.
     pub(crate) fn is_address(self) -> bool {
         !matches!(self, Value::Offset(_) | Value::Secret)
     }
 
-    /// The word that is a pointer if this is an address.
+    /// Returns the word that is a pointer if this value is an address.
     pub(crate) fn pointer(self) -> Option<usize> {
         match self {
             Value::Pointer(word, _) | Value::Offset(word) => Some(word),
@@ -98,7 +98,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// If it is from constants: the least that it may be, if that is known.
+    /// Returns the lower bound, if known, of a value computed from constants.
     fn number(self) -> Option<Option<i64>> {
         match self {
             Value::Is(value) => Some(Some(value)),
@@ -107,7 +107,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The offset on the stack to which it points, or the least one.
+    /// Returns the offset on the stack to which it points, or the least one.
     pub(crate) fn place_on_stack(self) -> Option<i64> {
         match self {
             Value::Stack(offset) | Value::Frame(offset) => Some(offset),
@@ -115,7 +115,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The abstract value of a result computed from this one.
+    /// Returns the abstract value of a result computed from this one.
     pub(crate) fn computed(self) -> Value<'a> {
         match self {
             Value::Is(_) | Value::Number(_) => Value::Number(None),
@@ -125,7 +125,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The same, if the upper half of the result is zero.
+    /// Returns the same for a result whose upper half is zero.
     pub(crate) fn computed_half(self) -> Value<'a> {
         match self.computed() {
             Value::Is(_) | Value::Number(_) => Value::Number(Some(0)),
@@ -133,7 +133,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The abstract value of the product with a constant that is not negative.
+    /// Returns the abstract value of the product with a constant that is not negative.
     pub(crate) fn times(self, factor: i64) -> Value<'a> {
         let product = |value: i64| value.checked_mul(factor);
         match self {
@@ -144,7 +144,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The abstract value of the sum with a constant.
+    /// Returns the abstract value of the sum with a constant.
     pub(crate) fn plus_constant(self, constant: i64) -> Value<'a> {
         let more = |offset: i64| offset.wrapping_add(constant);
         match self {
@@ -161,8 +161,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The abstract value of the sum with another value. An index whose least value is not known is
-    /// taken not to be negative.
+    /// Returns the abstract value of the sum with another value. An index without a known lower
+    /// bound is assumed not to be negative.
     pub(crate) fn plus(self, other: Value<'a>) -> Value<'a> {
         match (self, other) {
             (value, Value::Is(constant)) | (Value::Is(constant), value) => {

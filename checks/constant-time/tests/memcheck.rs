@@ -1,5 +1,5 @@
-//! Every operation under valgrind's memcheck with its secrets marked undefined: no branch and no
-//! address depends on one.
+//! Runs every operation under valgrind's memcheck with its secrets marked undefined: no branch and
+//! no address depends on a secret.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 
 use lanes::Backend;
 
-/// The exit status of valgrind if it found something; the program itself ends with another one.
+/// The exit status of valgrind if it found an error. The program itself uses other values.
 const FOUND: i32 = 9;
 
-/// The program, or `None` with a line that says so if nothing can run it here.
+/// Returns the program, or `None`, and prints a line about it, if it cannot run here.
 fn program() -> Option<PathBuf> {
     static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
         artifacts::build_with("constant-time", &["memcheck"], "memcheck").unwrap()
@@ -37,7 +37,7 @@ fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Nothing is found on lanes that valgrind knows; it knows no AVX-512.
+/// Checks that valgrind finds nothing. It supports all lanes except AVX-512.
 fn assert_clean(backend: &str) {
     let Some(program) = program() else { return };
     if let Err(error) = Backend::named(backend) {
@@ -72,7 +72,7 @@ fn a_leak_is_found() {
     ] {
         let output = under_valgrind(&program, &["leak", how]);
         assert_eq!(output.status.code(), Some(FOUND), "{how}: {}", errors(&output));
-        // The leak itself, not something on its way to the output.
+        // The leak itself, not an effect of it on the output.
         let first = errors(&output).lines().take(2).map(str::to_owned).collect::<Vec<_>>().join("");
         assert!(first.contains(report) && first.contains("memcheck::"), "{how}: {first}");
     }

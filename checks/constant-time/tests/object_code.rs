@@ -1,5 +1,5 @@
-//! The object code that is shipped: no data steers a kernel. And the check finds it if some does,
-//! in code that the compiler made like the rest.
+//! The shipped object code: control flow and addresses of kernels do not depend on data. The check
+//! also finds deliberate leaks, in code from the same compiler.
 
 #![cfg(target_arch = "x86_64")]
 
@@ -17,7 +17,7 @@ fn reports(file: &Path) -> Vec<Report> {
     check(&image.unwrap_or_else(|error| panic!("{}: {error}", file.display())))
 }
 
-/// The findings, a line each.
+/// Returns the findings, a line each.
 fn findings(reports: &[Report]) -> String {
     let mut lines = String::new();
     for report in reports {
@@ -48,7 +48,7 @@ fn summary(what: &str, reports: &[&Report]) -> String {
     )
 }
 
-/// Whether symbols tell what a function is generic over; they do unless somebody's own compiler
+/// Returns true if symbols contain generic arguments. They do unless the environment's compiler
 /// flags replaced the project's.
 fn names_are_whole(reports: &[Report]) -> bool {
     let whole = reports.iter().any(|report| report.name.contains('<'));
@@ -65,7 +65,7 @@ fn assert_clean(file: &Path) {
     let reports = reports(file);
     let wrong = findings(&reports);
     assert!(wrong.is_empty(), "{name}:{wrong}");
-    // Every jump, for whoever wants to see.
+    // A list of all jumps, to look at after the test.
     let table: String = reports.iter().map(Report::to_string).collect();
     let path = file.with_file_name(format!("{name}.jumps.txt"));
     std::fs::write(&path, table).unwrap();
@@ -91,7 +91,8 @@ fn no_data_steers_the_kernels() {
     assert_clean(&artifacts::build("sntrup-capi", "libsntrup.so").unwrap());
 }
 
-/// Curves are in the provider: the kernels but the one of public scalars, which looks them up.
+/// The curves are in the provider. Checks their kernels except the one for public scalars, which
+/// uses table lookups.
 #[test]
 fn no_data_steers_the_curves() {
     const VARTIME: &str = "curve25519::vector::double::";
@@ -116,7 +117,7 @@ fn no_data_steers_the_curves() {
     }
 }
 
-/// So many that comparing them is a call.
+/// So large that comparing the words is a call.
 const WORDS: usize = 512;
 
 /// A kernel that misuses its words as `HOW` says.
@@ -131,7 +132,7 @@ const COMPARISON: usize = 5;
 const TRIPS: usize = 6;
 const ANY: usize = 7;
 
-/// Numbers that no instruction computes.
+/// Numbers that the compiler cannot replace by a computation.
 static TABLE: [i16; 256] = {
     let mut table = [0; 256];
     let (mut i, mut state) = (0, 1u32);
@@ -188,7 +189,7 @@ impl<L: Lanes<Word = i16>, const HOW: usize> Kernel<L> for Leak<'_, HOW> {
     }
 }
 
-/// Makes the compiler make the kernels; they run only where they can.
+/// Makes the compiler generate the kernels. They run only on processors that support them.
 fn run_leaks<L: Lanes<Word = i16>>(lanes: L) {
     let mut words = black_box([1; WORDS]);
     black_box(lanes.run(Leak::<NOTHING>(&mut words)));

@@ -1,5 +1,5 @@
-//! Every operation on AVX-512, step by step: the processor goes the same way and touches the same
-//! addresses whatever the secrets.
+//! Traces of every operation on AVX-512: the processor takes the same path and accesses the same
+//! addresses for all secrets.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 use constant_time::trace::{Difference, Failure, Recorder, Trace};
 use lanes::Backend;
 
-/// A recorder of the program, or `None` with a line that says why nothing can be recorded here.
+/// Returns a recorder of the program, or `None`, and prints a line with the reason, if nothing can
+/// be recorded here.
 fn recorder() -> Option<Recorder> {
     static PROGRAM: LazyLock<PathBuf> =
         LazyLock::new(|| artifacts::build("constant-time", "traced").unwrap());
@@ -29,13 +30,13 @@ fn recorder() -> Option<Recorder> {
 }
 
 fn record(recorder: &mut Recorder, set: &str, operation: &str, secret: u8) -> Trace {
-    // Of one length, so that the stack is the same.
+    // Of equal length, so that the stack is the same.
     let secret = format!("{secret:03}");
     let trace = recorder.record(&[set, operation, &secret]);
     trace.unwrap_or_else(|error| panic!("{set} {operation} {secret}: {error}"))
 }
 
-/// The first trace, which all others equal.
+/// Returns the first trace, which all others must equal.
 fn assert_same(recorder: &mut Recorder, set: &str, runs: &[(&str, u8)]) -> Trace {
     let (operation, secret) = runs[0];
     let first = record(recorder, set, operation, secret);
@@ -52,8 +53,8 @@ fn assert_same(recorder: &mut Recorder, set: &str, runs: &[(&str, u8)]) -> Trace
     first
 }
 
-/// All operations of a set. For generation the numbers are ones whose g are invertible: whether
-/// they are is public.
+/// Checks all operations of a set. For key generation the numbers give an invertible g at once, as
+/// invertibility is public.
 fn assert_all_same(set: &str, generation: &[(&'static str, u8)]) {
     let Some(recorder) = &mut recorder() else { return };
     let mut runs = vec![
@@ -88,7 +89,7 @@ fn assert_all_same(set: &str, generation: &[(&'static str, u8)]) {
     }
 }
 
-/// [`assert_same`], and a line about it.
+/// Runs [`assert_same`] and prints a line about it.
 fn report(recorder: &mut Recorder, set: &str, runs: &[(&str, u8)]) {
     let trace = assert_same(recorder, set, runs);
     let (operation, count) = (runs[0].0.trim_end_matches(":made"), runs.len());
@@ -146,7 +147,7 @@ fn sntrup1277_goes_one_way() {
     assert_all_same("sntrup1277", &[("generate", 1), ("generate", 2)]);
 }
 
-/// The first difference between the traces of two secrets, if there is one.
+/// Returns the first difference between the traces of two secrets, if there is one.
 fn leak(recorder: &mut Recorder, how: &str) -> Option<Difference> {
     let traces = [1, 2].map(|secret| record(recorder, "leak", how, secret));
     recorder.compare(&traces[0], &traces[1])
@@ -163,7 +164,7 @@ fn leaks_are_found() {
         ("division", "works on"),
     ] {
         let difference = leak(recorder, how).unwrap_or_else(|| panic!("{how}: not found"));
-        // In the kernel itself, not in what follows from it.
+        // In the kernel itself, not in its consequences.
         let found = difference.what.starts_with(expected) && difference.place.contains("lanes::");
         assert!(found, "{how}: {difference}");
     }
@@ -171,8 +172,8 @@ fn leaks_are_found() {
     assert!(recorder.divisions(&trace).iter().any(|place| place.contains("lanes::")));
 }
 
-/// Between stops addresses are computed from what is known at the stops. That must not change what
-/// is seen.
+/// Between stops addresses are computed from the registers at the stops. This must not change the
+/// trace.
 #[test]
 fn stopping_rarely_shows_the_same() {
     let Some(recorder) = &mut recorder() else { return };

@@ -1,4 +1,5 @@
-//! The core's side of the provider ABI, as small as the provider needs it: a configuration, an error queue, streams.
+//! The core's side of the provider ABI, reduced to the functions that the provider needs: a
+//! configuration, an error queue, streams.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -7,11 +8,11 @@ use std::io::Read;
 use openssl_abi::functions::{bio, provider, upcall};
 use openssl_abi::{Algorithm, CoreBio, CoreHandle, Dispatch, Param, Params};
 
-/// What the provider's handle points to.
+/// The target of the provider's handle.
 pub struct CoreSide {
     /// Keys and values of the provider's section.
     configuration: Vec<(CString, CString)>,
-    /// What was raised.
+    /// The raised errors.
     pub errors: RefCell<Vec<String>>,
 }
 
@@ -19,7 +20,8 @@ pub struct CoreSide {
 pub struct Input<'a>(pub &'a [u8]);
 
 unsafe extern "C" fn get_params(handle: *const CoreHandle, params: *mut Param) -> c_int {
-    // SAFETY: the handle is a `CoreSide`, and the parameters are the provider's own array, to be filled in.
+    // SAFETY: the handle is a `CoreSide`, and the parameters are the provider's own array, to be
+    // filled in.
     let (side, params) = unsafe { (&*handle.cast::<CoreSide>(), Params::new(params)) };
     for mut param in params.iter() {
         if let Some((_, value)) = side.configuration.iter().find(|(key, _)| **key == *param.key()) {
@@ -102,7 +104,8 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Loads the provider with a configuration; `None` if it refuses, which it must explain.
+    /// Loads the provider with a configuration. Returns `None` if it refuses, for which it must
+    /// raise an error.
     pub fn new(configuration: &[(&str, &str)]) -> Option<Loaded> {
         let configuration = configuration
             .iter()
@@ -127,7 +130,7 @@ impl Loaded {
         Some(Loaded { side, functions, context })
     }
 
-    /// The algorithms of an operation, in order.
+    /// Returns the algorithms of an operation, in order.
     pub fn algorithms(&self, operation: c_int) -> Vec<Algorithm> {
         let mut no_store = 0;
         // SAFETY: the tables are the provider's own, and well-formed.
@@ -146,7 +149,7 @@ impl Loaded {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
-        // SAFETY: called once, last.
+        // SAFETY: called once, after all other functions.
         unsafe { provider::TEARDOWN.find(self.functions).unwrap()(self.context) };
     }
 }

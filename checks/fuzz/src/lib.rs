@@ -1,7 +1,9 @@
-//! The provider's entry points fed with hostile input, through the same C functions that libcrypto calls.
+//! The provider's entry points with hostile input, called through the same C functions as libcrypto
+//! does.
 //!
-//! Each function takes a fuzzer's bytes. The first one chooses a group, the second whether the rest is the input itself or a
-//! change to a good one: an offset, and bytes to exclusive-or from there.
+//! Each function takes a fuzzer's bytes. The first byte selects a group. The second selects whether
+//! the rest is the input itself or a change to a valid input: an offset, and bytes to exclusive-or
+//! from there.
 
 mod core_side;
 
@@ -17,7 +19,7 @@ use openssl_conf::{Config, GroupSyntax, Interpretation, Release, split_groups};
 
 use core_side::{Input, Loaded};
 
-/// A good key pair and ciphertext of each group.
+/// A valid key pair and ciphertext of a group.
 struct Sample {
     public: Vec<u8>,
     secret: Vec<u8>,
@@ -105,7 +107,7 @@ impl Tools {
         bytes
     }
 
-    /// Fills `key` with a share, as libssl does with the peer's.
+    /// Fills `key` with a share, as libssl does with the peer's share.
     fn set_share(&self, key: *mut c_void, share: &[u8]) -> bool {
         let params = [Param::octets(names::ENCODED_PUBLIC_KEY, share), Param::END];
         let set = keymgmt::SET_PARAMS;
@@ -176,7 +178,7 @@ impl Tools {
     }
 }
 
-/// The group and the input that a fuzzer's bytes stand for, `good` being what it changes.
+/// Decodes a fuzzer's bytes to a group and an input. `good` returns the valid input to change.
 fn input(data: &[u8], good: impl Fn(&'static Sample) -> Vec<u8>) -> Option<(usize, Vec<u8>)> {
     let (&[group, mode], rest) = data.split_first_chunk::<2>()?;
     let index = usize::from(group) % TLS_GROUPS.len();
@@ -192,7 +194,8 @@ fn input(data: &[u8], good: impl Fn(&'static Sample) -> Vec<u8>) -> Option<(usiz
     Some((index, bytes))
 }
 
-/// Runs `body` with a group's functions; whatever was refused must have been explained.
+/// Runs `body` with a group's functions. It returns false if the input was refused, in which case
+/// an error must have been raised.
 fn with_tools(index: usize, body: impl FnOnce(&Tools) -> bool) {
     PROVIDER.with(|loaded| {
         loaded.side.errors.borrow_mut().clear();
@@ -202,7 +205,7 @@ fn with_tools(index: usize, body: impl FnOnce(&Tools) -> bool) {
     });
 }
 
-/// A client's key share at a server.
+/// Feeds a client's key share to a server.
 pub fn key_share(data: &[u8]) {
     let Some((index, share)) = input(data, |sample| sample.public.clone()) else { return };
     with_tools(index, |tools| {
@@ -218,7 +221,8 @@ pub fn key_share(data: &[u8]) {
     });
 }
 
-/// What of a ciphertext makes the shared secret: all but the top bit of X25519's share, which comes last (RFC 7748, section 5).
+/// Returns the part of a ciphertext that determines the shared secret: all except the top bit of
+/// X25519's share, which comes last (RFC 7748, section 5).
 fn significant(index: usize, ciphertext: &[u8]) -> Vec<u8> {
     let mut bits = ciphertext.to_vec();
     if TLS_GROUPS[index].name.starts_with("X25519") {
@@ -227,7 +231,7 @@ fn significant(index: usize, ciphertext: &[u8]) -> Vec<u8> {
     bits
 }
 
-/// A server's key share at a client.
+/// Feeds a server's key share to a client.
 pub fn ciphertext(data: &[u8]) {
     let Some((index, ciphertext)) = input(data, |sample| sample.ciphertext.clone()) else { return };
     let sample = &SAMPLES[index];
@@ -247,7 +251,7 @@ pub fn ciphertext(data: &[u8]) {
     });
 }
 
-/// A key given as bytes: both halves, from the same input.
+/// Imports a key from bytes: both halves, from the same input.
 pub fn key_import(data: &[u8]) {
     let both = |sample: &Sample| [&sample.secret[..], &sample.public[..]].concat();
     let Some((index, bytes)) = input(data, both) else { return };
@@ -264,7 +268,7 @@ pub fn key_import(data: &[u8]) {
         let accepted = tools.import(key, &params);
         if accepted {
             assert_eq!(tools.get(key, names::PRIVATE_KEY, secret.len()), secret);
-            // A consistent-looking key need not be one, but using it is safe.
+            // An accepted key may still be inconsistent, but using it is safe.
             let (ciphertext, _) = tools.encapsulate(key).unwrap();
             assert!(tools.decapsulate(key, &ciphertext).is_some());
         }
@@ -273,9 +277,10 @@ pub fn key_import(data: &[u8]) {
     });
 }
 
-/// Takes a decoded key over, as libcrypto's decoder does.
+/// Takes over a decoded key, as libcrypto's decoder does.
 unsafe extern "C" fn take(params: *const Param, place: *mut c_void) -> c_int {
-    // SAFETY: the decoder's parameters are well-formed; the reference is the place of a pointer to the key.
+    // SAFETY: the decoder's parameters are well-formed; the reference is the place of a pointer to
+    // the key.
     unsafe {
         let params = openssl_abi::Params::new(params);
         let Ok(Some(reference)) = params.octets(names::OBJECT_REFERENCE) else { return 0 };
@@ -284,7 +289,7 @@ unsafe extern "C" fn take(params: *const Param, place: *mut c_void) -> c_int {
     }
 }
 
-/// A key's file in DER, with a good public or secret key's to change.
+/// Decodes a key file in DER. Changes apply to a valid public or secret key.
 pub fn key_file(data: &[u8]) {
     let Some((&choice, _)) = data.get(1..).and_then(<[u8]>::split_first) else { return };
     let secret = choice & 2 != 0;
@@ -298,7 +303,8 @@ pub fn key_file(data: &[u8]) {
         let table = tools.decoders[usize::from(secret)].implementation;
         let mut input = Input(&der);
         let mut place = (ptr::null::<u8>(), 0usize);
-        // SAFETY: the functions are called as libcrypto does; `take` leaves the key with the decoder, which frees it.
+        // SAFETY: the functions are called as libcrypto does; `take` leaves the key with the
+        // decoder, which frees it.
         unsafe {
             let context = decoder::NEWCTX.find(table).unwrap()(loaded.context);
             decoder::DECODE.find(table).unwrap()(
@@ -315,7 +321,8 @@ pub fn key_file(data: &[u8]) {
     });
 }
 
-/// DER with all lengths in two bytes: longer than need be for short keys, of which there are none.
+/// Encodes a key in DER. Long lengths have two bytes, which would be too long for contents of 128
+/// to 255 bytes, but there are none.
 fn wrap(group: &TlsGroup, key: &[u8], secret: bool) -> Vec<u8> {
     let item = |tag: u8, contents: &[u8]| {
         let mut der = vec![tag];
@@ -334,7 +341,8 @@ fn wrap(group: &TlsGroup, key: &[u8], secret: bool) -> Vec<u8> {
     }
 }
 
-/// A configuration: the provider's own keys and values, and a whole file for the reader beside it.
+/// Loads a configuration: the provider's own keys and values, and a whole file for the parser of
+/// `openssl_conf`.
 pub fn configuration(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let pairs: Vec<_> = text.lines().filter_map(|line| line.split_once('=')).collect();

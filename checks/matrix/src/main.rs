@@ -1,7 +1,11 @@
-//! What `scripts/test-matrix`, `scripts/ceiling` and `lab/legacy/openssl-1.1.1` need of Rust: `matrix build FOLDER [VERSION]...` builds the
-//! releases of OpenSSL below the folder, each once, and prints their versions and prefixes, or only those whose versions begin so;
-//! `matrix legacy FOLDER [stock|reference]` does so with OpenSSL 1.1.1, patched unless told otherwise; `matrix groups` prints the names
-//! and code points of our TLS groups.
+//! Builds releases of OpenSSL for `scripts/test-matrix`, `scripts/ceiling` and
+//! `lab/legacy/openssl-1.1.1`.
+//!
+//! - `matrix build FOLDER [VERSION]...` builds the releases below the folder, each once, and prints
+//!   their versions and prefixes. With arguments, it builds only the releases whose versions begin
+//!   with one of them.
+//! - `matrix legacy FOLDER [stock|reference]` does the same with OpenSSL 1.1.1, patched by default.
+//! - `matrix groups` prints the names and code points of fastkex's TLS groups.
 
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,15 @@
+//! Releases of OpenSSL, and how they are built from the source in `openssl-src` crates.
+
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Stands in for a script that the crates leave out and that links shared libraries.
+/// Replaces a script that the crates leave out and that links shared libraries.
 const MKDEF: &str = include_str!("../mkdef.pl");
 
-/// What 1.1.1 gets of ours, in this order; the last is for [`Legacy::Reference`] alone.
+/// fastkex's patches to 1.1.1, in this order. The last is for [`Legacy::Reference`] only.
 const PATCHES: [&str; 3] = [
     include_str!("../../../lab/legacy/openssl-1.1.1/patches/0001-identifiers.patch"),
     include_str!("../../../lab/legacy/openssl-1.1.1/patches/0002-kem-groups.patch"),
@@ -16,7 +18,7 @@ const PATCHES: [&str; 3] = [
 /// The groups that the patches add.
 const PATCHED_GROUPS: [&str; 2] = ["sntrup761", "sntrup857"];
 
-/// A release of OpenSSL whose source an `openssl-src` crate carries.
+/// A release of OpenSSL whose source comes with an `openssl-src` crate.
 pub(crate) struct Release {
     crate_version: &'static str,
     source: PathBuf,
@@ -30,14 +32,14 @@ enum Kind {
     Legacy(Legacy),
 }
 
-/// What 1.1.1 is built with.
+/// The patches of a build of 1.1.1.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Legacy {
-    /// Nothing of ours.
+    /// No patches.
     Stock,
     /// Identifiers and TLS groups for sntrup.
     Patched,
-    /// And a reference implementation of sntrup761.
+    /// The same with a reference implementation of sntrup761.
     Reference,
 }
 
@@ -63,23 +65,25 @@ impl fmt::Display for Release {
 }
 
 impl Release {
-    /// From what the crate tells: its version, such as `400.0.2+4.0.3`, and its folder of sources.
+    /// Makes a release from a crate's version, such as `400.0.2+4.0.3`, and its source folder.
     pub(crate) fn new(crate_version: &'static str, source: PathBuf) -> Self {
         Self { crate_version, source, kind: Kind::WithProviders }
     }
 
-    /// 1.1.1. Where it has TLS groups for sntrup, they are under the code points of `kex`.
+    /// Makes a release of 1.1.1. Patched, it has TLS groups for sntrup with the code points of
+    /// `kex`.
     pub(crate) fn legacy(crate_version: &'static str, source: PathBuf, legacy: Legacy) -> Self {
         Self { crate_version, source, kind: Kind::Legacy(legacy) }
     }
 
-    /// OpenSSL's own version.
+    /// Returns OpenSSL's own version.
     pub(crate) fn version(&self) -> &'static str {
         self.crate_version.rsplit('+').next().unwrap_or(self.crate_version)
     }
 
-    /// Builds and installs shared libraries, headers and the program `openssl` below `folder`, unless that was done before,
-    /// and returns the prefix. OpenSSL's own Makefile does it, with OpenSSL's defaults.
+    /// Builds and installs shared libraries, headers and the program `openssl` below `folder`,
+    /// unless this was done before, and returns the prefix. It runs OpenSSL's own Makefile, with
+    /// OpenSSL's defaults.
     pub(crate) fn build(&self, folder: &Path) -> io::Result<PathBuf> {
         let suffix = match self.kind {
             Kind::WithProviders | Kind::Legacy(Legacy::Patched) => "",
@@ -90,7 +94,8 @@ impl Release {
         let (prefix, tree) = (folder.join(&name), folder.join(format!("{name}.build")));
         let log = folder.join(format!("{name}.log"));
         let options = self.options(&prefix);
-        // Written last, so that it tells a build that is complete and was made in this way in this place.
+        // Written last. Its contents identify the crate, the options with the prefix, and the
+        // changes of a complete build.
         let (stamp, recipe) = (
             prefix.join("recipe"),
             format!("{}\n{}\n{}", self.crate_version, options.join("\n"), self.changes()),
@@ -113,7 +118,8 @@ impl Release {
                 log.run(Command::new("perl").arg("Configure").args(&options).current_dir(&tree))?;
             }
             Kind::Legacy(legacy) => {
-                // What the patches and OpenSSL's own scripts change must not be read-only, as a vendored crate's files may be.
+                // The patches and OpenSSL's own scripts change files, which may be read-only in a
+                // vendored crate.
                 log.run(Command::new("chmod").args(["-R", "u+w"]).arg(&tree))?;
                 for patch in legacy.patches() {
                     let file = tree.join("fastkex.patch");
@@ -128,7 +134,8 @@ impl Release {
             }
         }
         let jobs = format!("-j{}", std::thread::available_parallelism()?);
-        // One goal at a time: OpenSSL's recursive goals build the same files when they run side by side.
+        // One goal at a time: OpenSSL's recursive goals build the same files when they run in
+        // parallel.
         for goal in ["build_libs", "build_programs", "install_dev", "install_programs"] {
             log.make(&jobs, goal, &tree)?;
         }
@@ -146,7 +153,7 @@ impl Release {
             "no-tests".into(),
         ];
         match self.kind {
-            // A module, whose list of symbols the crates leave out, too.
+            // The legacy provider, whose list of symbols the crates leave out, too.
             Kind::WithProviders => options.push("no-legacy".into()),
             Kind::Legacy(Legacy::Stock) => {}
             Kind::Legacy(Legacy::Patched | Legacy::Reference) => options.extend(
@@ -159,7 +166,7 @@ impl Release {
         options
     }
 
-    /// What is not as the crate has it.
+    /// Returns the changes to the crate's source.
     fn changes(&self) -> String {
         match self.kind {
             Kind::WithProviders => MKDEF.into(),
@@ -168,7 +175,7 @@ impl Release {
     }
 }
 
-/// The file that the output of a build goes to.
+/// The log file for the output of a build.
 struct Log {
     file: File,
     path: PathBuf,
@@ -176,7 +183,7 @@ struct Log {
 
 impl Log {
     fn make(&self, jobs: &str, goal: &str, tree: &Path) -> io::Result<()> {
-        // A `make` that runs us must not hand its own flags down.
+        // A `make` that runs this program must not pass on its flags.
         let mut command = Command::new("make");
         command.args([jobs, goal]).current_dir(tree).env_remove("MAKEFLAGS").env_remove("MFLAGS");
         self.run(&mut command)

@@ -1,7 +1,7 @@
 //! Known answers: the files in this crate's `kat` folder, whose README describes the format.
 //!
-//! [`parse()`] reads such a file, [`replay()`] makes any [`Implementation`] work through a record
-//! and lists what came out differently, and [`EMBEDDED`] holds the project's own six files.
+//! [`parse()`] reads such a file, [`replay()`] runs an [`Implementation`] on a record and lists the
+//! differences, and [`EMBEDDED`] holds the project's own six files.
 //!
 //! ```
 //! use reference::{kat, sntrup::Parameters};
@@ -37,7 +37,7 @@ pub const EMBEDDED: [(&str, &str); 6] = [
     ("sntrup1277", include_str!("../kat/sntrup1277.kat")),
 ];
 
-/// The text of the known answers for a parameter set, such as "sntrup761".
+/// Returns the text of the known answers for a parameter set, such as "sntrup761".
 pub fn embedded(name: &str) -> Option<&'static str> {
     EMBEDDED.into_iter().find(|(embedded, _)| *embedded == name).map(|(_, text)| text)
 }
@@ -61,7 +61,7 @@ pub enum Record {
 /// A `count=` line: one key pair, one encapsulation, two decapsulations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// The number of the line. It chooses the byte that [`Count::ss_reject`] is about.
+    /// The number of the line. It selects the byte to flip for [`Count::ss_reject`].
     pub count: usize,
     /// Seed of the DRBG.
     pub seed: [u8; SEED_BYTES],
@@ -90,7 +90,7 @@ pub struct Sequence {
     pub sks_sha256: [u8; DIGEST_BYTES],
 }
 
-/// What a byte string has to be.
+/// The expected value of a byte string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// Exactly these bytes.
@@ -112,7 +112,7 @@ impl Expected {
         }
     }
 
-    /// Whether actual bytes are as expected.
+    /// Returns true if actual bytes are as expected.
     pub fn matches(&self, actual: &[u8]) -> bool {
         self.check(actual).is_ok()
     }
@@ -147,11 +147,12 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 impl KatFile {
-    /// The parameter set the file is for, by the length of the first public key it has whole.
+    /// Returns the parameter set of the file, by the length of the first whole public key.
     ///
     /// # Errors
     ///
-    /// [`UnknownParameters`] if there is no whole public key or no set has such long ones.
+    /// [`UnknownParameters`] if there is no whole public key, or if no set has public keys of this
+    /// length.
     pub fn parameters(&self) -> Result<Parameters, UnknownParameters> {
         let whole = |record: &Record| match record {
             Record::Count(Count { pk: Expected::Whole(pk), .. }) => Some(pk.len()),
@@ -164,7 +165,7 @@ impl KatFile {
     }
 }
 
-/// A file of known answers that does not say which parameter set it is for.
+/// The error for a file of known answers whose parameter set is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownParameters {
     /// The length in bytes of the first whole public key, or `None` if there is none.

@@ -8,8 +8,8 @@ use crate::programs::Programs;
 /// The authority's certificate.
 pub(crate) const AUTHORITY: &str = "ca.crt";
 
-/// Makes an authority, a certificate for localhost, and one for it that the authority knows nothing
-/// of.
+/// Makes an authority, a certificate for localhost, and one for localhost that the authority did
+/// not sign.
 pub(crate) fn make(stage: &Stage, programs: &Programs) -> Result<(), Failure> {
     const CONFIGURATION: &str = "certificates.cnf";
     stage.write(CONFIGURATION, include_str!("../../demo/certificates.cnf"))?;
@@ -17,7 +17,7 @@ pub(crate) fn make(stage: &Stage, programs: &Programs) -> Result<(), Failure> {
         let (key, certificate) = (format!("{name}.key"), format!("{name}.crt"));
         let mut command = programs.stock(stage, "openssl");
         command
-            // Instead of the system's.
+            // Replaces the system's configuration.
             .env("OPENSSL_CONF", CONFIGURATION)
             .args(["req", "-config", CONFIGURATION, "-x509", "-extensions", section])
             .args(["-subj", subject, "-days", "2", "-nodes"])

@@ -1,4 +1,4 @@
-//! A client of stock servers: the system's libssl with the provider.
+//! A client for stock servers: the system's libssl with the provider.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpStream};
@@ -11,10 +11,10 @@ use output::Failure;
 
 use crate::groups::{self, Group};
 
-/// A server that says nothing for so long has failed.
+/// A server that is silent for this time has failed.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The system's libssl and its providers, and ours.
+/// Loads the system's libssl with its default provider and the module.
 pub(crate) fn context(module: &Path) -> Result<LibraryContext, Failure> {
     let libraries = Libraries::system().map_err(Failure::about("libssl"))?;
     let context = LibraryContext::new(&libraries).map_err(Failure::about("libssl"))?;
@@ -32,7 +32,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// One that accepts certificates of this authority.
+    /// Makes a client that accepts certificates of this authority.
     pub(crate) fn new(
         context: &LibraryContext,
         name: &str,
@@ -44,8 +44,8 @@ impl Client {
         Ok(Self { group, context: client.map_err(Failure::about(name))?.build() })
     }
 
-    /// A full handshake, of TLS 1.3, with the group and in one round trip, with a server on
-    /// loopback.
+    /// Performs a full TLS 1.3 handshake with a server on loopback. It must use the group, in one
+    /// round trip.
     pub(crate) fn connect(&self, port: u16) -> Result<TlsStream<TcpStream>, Failure> {
         let connect = || {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;

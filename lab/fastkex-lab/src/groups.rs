@@ -1,4 +1,4 @@
-//! The groups that the commands know: ours, and those of OpenSSL's that they are compared with.
+//! The groups that the commands know: fastkex's, and OpenSSL's for comparison.
 
 use kex::TLS_GROUPS;
 
@@ -13,14 +13,14 @@ pub(crate) struct Group {
     pub(crate) server_bytes: usize,
 }
 
-/// RFC 8446, sections 4.2.7 and 4.2.8.2; draft-ietf-tls-ecdhe-mlkem, section 4.
+/// OpenSSL's groups (RFC 8446, sections 4.2.7 and 4.2.8.2; draft-ietf-tls-ecdhe-mlkem, section 4).
 const OPENSSLS: [Group; 3] = [
     Group { name: "X25519", code_point: 0x001D, client_bytes: 32, server_bytes: 32 },
     Group { name: "P-256", code_point: 0x0017, client_bytes: 65, server_bytes: 65 },
     Group { name: "X25519MLKEM768", code_point: 0x11EC, client_bytes: 1216, server_bytes: 1120 },
 ];
 
-/// Our groups.
+/// Returns fastkex's groups.
 pub(crate) fn ours() -> impl Iterator<Item = Group> {
     TLS_GROUPS.iter().map(|group| Group {
         name: group.name,
@@ -30,12 +30,12 @@ pub(crate) fn ours() -> impl Iterator<Item = Group> {
     })
 }
 
-/// The group called `name`.
+/// Returns the group called `name`.
 pub(crate) fn named(name: &str) -> Option<Group> {
     ours().chain(OPENSSLS).find(|group| group.name.eq_ignore_ascii_case(name))
 }
 
-/// The name of the group with this code point, or the code point.
+/// Returns the name of the group with this code point, or the code point in hexadecimal.
 pub(crate) fn name_of(code_point: u16) -> String {
     ours()
         .chain(OPENSSLS)

@@ -4,13 +4,14 @@ use std::fs;
 
 use peak_alloc::PeakAlloc;
 
-/// Counts what is allocated, and leaves allocating to the system's allocator.
+/// The system's allocator with a count of its bytes.
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
-/// The result of `operation`, and the peak of its memory in bytes, beyond the memory in use before:
-/// heap, and whole pages of protected memory (`secret::Secret`). A process keeps protected pages for
-/// its next secrets, so each page counts once in a process. Other threads count, too.
+/// Runs `operation` and returns its result with its peak memory in bytes, beyond the memory in use
+/// before. The memory is heap, and whole pages of protected memory (`secret::Secret`). A process
+/// keeps protected pages for its next secrets, so each page counts once in a process. Allocations
+/// of other threads count, too.
 pub(crate) fn high_water<T>(operation: impl FnOnce() -> T) -> (T, usize) {
     let (before, protected_before) = (HEAP.current_usage(), protected_bytes());
     HEAP.reset_peak_usage();
@@ -19,7 +20,8 @@ pub(crate) fn high_water<T>(operation: impl FnOnce() -> T) -> (T, usize) {
     (result, heap + protected_bytes().saturating_sub(protected_before))
 }
 
-/// Bytes in memory of the mappings that are left out of core dumps: protected memory is.
+/// Returns the resident bytes of the mappings that are excluded from core dumps, like protected
+/// memory.
 fn protected_bytes() -> usize {
     let maps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
     let (mut in_memory, mut total) = (0, 0);

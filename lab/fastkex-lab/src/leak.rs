@@ -1,4 +1,4 @@
-//! `fastkex-lab leak`: whether time tells anything about secrets, on this machine.
+//! `fastkex-lab leak`: a search for secrets in execution times on this machine.
 
 mod collect;
 mod control;
@@ -32,9 +32,9 @@ use statistic::Verdict;
 ///
 /// Each operation is timed with inputs of two classes in random order, and the two sets of times
 /// are compared (Welch's t-test of means and of spreads, with and without the slowest times).
-/// Before that, two comparisons of bytes show that a leak is found here, and that none is where
-/// there is none. The exit status is 1 if an operation leaks. Finding nothing proves nothing: more
-/// seconds see more.
+/// Before that, two comparisons of bytes serve as a self-check: a leak must be found in one, and
+/// none in the other. The exit status is 1 if an operation leaks. Finding nothing proves nothing:
+/// more seconds detect smaller leaks.
 #[derive(Args, Debug)]
 pub(crate) struct Leak {
     /// Print one JSON array instead of a table
@@ -61,7 +61,7 @@ pub(crate) struct Leak {
     self_check: bool,
 }
 
-/// Times of each control: some hundredths of a second.
+/// Times of each control, which take some hundredths of a second.
 const CONTROL_SAMPLES: usize = 1 << 17;
 
 /// Parses a number of times.
@@ -99,7 +99,7 @@ impl Leak {
         Ok(rows[controls..].iter().all(|row| row.verdict != Verdict::Leak))
     }
 
-    /// The experiments that are asked for, by algorithm.
+    /// Returns the selected experiments by algorithm.
     fn chosen(&self) -> Result<Vec<(&'static str, Vec<Experiment>)>, Failure> {
         let (sets, curves) = (sets::selected(&self.algorithm), curves::selected(&self.algorithm));
         let mut chosen = Vec::new();
@@ -154,7 +154,7 @@ impl Leak {
         Ok(())
     }
 
-    /// Whether an operation is asked for.
+    /// Returns true if an operation is selected.
     fn is_selected(&self, operation: &str) -> bool {
         self.operation.is_empty() || self.operation.iter().any(|other| other == operation)
     }
@@ -169,7 +169,7 @@ fn controls(stop: &AtomicBool, random: &mut Drbg) -> Result<Vec<Row>, Failure> {
     CONTROLS.iter().map(&mut row).collect()
 }
 
-/// Whether controls came out as they must.
+/// Checks the verdicts of the controls.
 fn check(rows: &[Row]) -> Result<(), Failure> {
     for (row, control) in rows.iter().zip(CONTROLS) {
         if (row.verdict == Verdict::Leak) != control.leaks {

@@ -7,13 +7,13 @@ use output::Failure;
 use shaper::{Link, Shaper};
 use timer::Endpoint;
 
-/// A link that is slower than the one there is.
+/// A simulated link, slower than the real one.
 #[derive(Args, Debug)]
 pub(crate) struct LinkArguments {
-    /// Connect by way of a link with this round-trip time, such as 20ms
+    /// Connect through a link with this round-trip time, such as 20ms
     #[arg(long, global = true, value_name = "TIME", value_parser = Link::parse_round_trip)]
     latency: Option<Duration>,
-    /// Connect by way of a link that carries so much each way, such as 10mbit
+    /// Connect through a link with this bandwidth in each direction, such as 10mbit
     #[arg(long, global = true, value_name = "RATE", value_parser = Link::parse_bandwidth)]
     bandwidth: Option<u64>,
 }
@@ -27,20 +27,20 @@ impl LinkArguments {
         Some(Link { round_trip, bits_per_second: self.bandwidth })
     }
 
-    /// The link in words, if there is one.
+    /// Describes the link, if there is one.
     pub(crate) fn name(&self) -> Option<String> {
         self.link().map(|link| link.to_string())
     }
 
-    /// The link as the end of a file's name: `-20ms-10000000bps`, or nothing.
+    /// Returns the link as the end of a file's name: `-20ms-10000000bps`, or nothing.
     pub(crate) fn suffix(&self) -> String {
         let latency = self.latency.map(|time| format!("-{}ms", time.as_secs_f64() * 1e3));
         let bandwidth = self.bandwidth.map(|rate| format!("-{rate}bps"));
         latency.into_iter().chain(bandwidth).collect()
     }
 
-    /// The endpoint at the end of the link, for as long as that is there; the endpoint as it is if
-    /// there is none.
+    /// Returns the endpoint behind the link, and the link, which must be kept. Without a link,
+    /// returns the endpoint itself.
     pub(crate) fn before(&self, endpoint: Endpoint) -> Result<(Endpoint, Option<Shaper>), Failure> {
         let Some(link) = self.link() else { return Ok((endpoint, None)) };
         let shaper = Shaper::start(link, endpoint.address()).map_err(Failure::about("link"))?;

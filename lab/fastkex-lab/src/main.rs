@@ -1,5 +1,5 @@
-//! The command `fastkex-lab`, for engineers: measurements with stock servers, figures, leaks in
-//! time, demonstrations, and the soak test.
+//! The command `fastkex-lab`, for engineers: measurements with stock servers, figures, tests for
+//! timing leaks, demonstrations, and the soak test.
 
 #![forbid(unsafe_code)]
 
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Prints a line at once.
+/// Prints a line and flushes it.
 fn say(line: impl Display) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     writeln!(output, "{line}")

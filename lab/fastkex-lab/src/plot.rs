@@ -1,4 +1,4 @@
-//! `fastkex-lab plot`: figures of what timers and measurements have left.
+//! `fastkex-lab plot`: figures of recorded runs and measurements.
 
 mod batches;
 
@@ -11,9 +11,9 @@ use output::{Failure, Outcome};
 
 /// Draw what --json of 'fastkex time', 'scene' or 'plot batches' wrote
 ///
-/// Draws whatever the files hold: cumulative distributions of connections per second and of the
-/// time of a connection, latency by number of requests, peaks, batch sizes. Beside the figures,
-/// NAME.json and NAME*.csv hold what they were made of. A file called 'batches' is './batches'.
+/// Draws all data in the files: cumulative distributions of connections per second and of the time
+/// of a connection, latency by number of requests, peaks, batch sizes. Beside the figures,
+/// NAME.json and NAME*.csv hold the data. A file called 'batches' must be given as './batches'.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -80,7 +80,7 @@ impl Plot {
     }
 }
 
-/// Finds out before anything is measured what would keep a file from being written after it.
+/// Checks before a measurement that its file can be written afterwards.
 fn check_writable(path: &Path) -> Result<(), Failure> {
     if path.is_dir() {
         let problem = "is a folder: expected the name of a file";
@@ -89,7 +89,7 @@ fn check_writable(path: &Path) -> Result<(), Failure> {
     check_folder(path)
 }
 
-/// The same for the beginning of names.
+/// Checks the same for a prefix of file names.
 pub(crate) fn check_base(path: &Path) -> Result<(), Failure> {
     if path.file_name().is_none() || path.as_os_str().to_string_lossy().ends_with('/') {
         let problem = "expected what the names of files begin with, such as figures/run";

@@ -1,15 +1,15 @@
-//! Checks for packages that must be installed; one line names the missing ones.
+//! Checks for installed packages. One line names the missing ones.
 
 use std::env;
 use std::path::Path;
 
 use output::Failure;
 
-/// Says what is missing of programs and files, which are named with the packages of Debian that
-/// have them; `target` is what `scripts/prerequisites` calls them all.
+/// Checks that programs and files exist. Each comes with the Debian package that has it. `target`
+/// is the argument of `scripts/prerequisites` that installs all of them.
 ///
 /// # Errors
-/// Something is missing, in one line with the packages.
+/// Something is missing. The error names the packages in one line.
 pub(crate) fn check(
     target: &str,
     programs: &[(&str, &str)],
@@ -25,7 +25,7 @@ pub(crate) fn check(
     )))
 }
 
-/// The packages of what is not there.
+/// Returns the packages of missing programs and files.
 fn missing<'a>(
     programs: &[(&str, &'a str)],
     files: &[(&str, &'a str)],
@@ -37,14 +37,14 @@ fn missing<'a>(
     programs.chain(files).map(|(_, package)| *package).collect()
 }
 
-/// Whether a program is where [`testbed::Stage::prepare`] has it looked for.
+/// Returns true if a program exists in the PATH that [`testbed::Stage::prepare`] sets.
 fn in_path(program: &str) -> bool {
     let mut path = env::var_os("PATH").unwrap_or_default();
     path.push(":/usr/sbin:/sbin");
     env::split_paths(&path).any(|folder| folder.join(program).exists())
 }
 
-/// The script's line for a target has all of these packages.
+/// Checks that the script's line for a target has all of these packages.
 #[cfg(test)]
 pub(crate) fn assert_installed_by_script<'a>(
     target: &str,

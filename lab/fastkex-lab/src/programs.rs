@@ -1,4 +1,4 @@
-//! The programs as they are installed, and how they are started with the provider.
+//! The installed programs, and their start with the provider.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use output::Failure;
 use testbed::Stage;
 
-/// Paths of what is started.
+/// Paths of our own programs.
 pub(crate) struct Programs {
     /// The `fastkex` command.
     tool: PathBuf,
@@ -34,23 +34,23 @@ impl Programs {
         Ok(Self { tool: absolute(tool)?, module: absolute(module)? })
     }
 
-    /// A program as it is installed.
+    /// Returns a command for an installed program.
     pub(crate) fn stock(&self, stage: &Stage, program: &str) -> Command {
         self.prepared(stage, Command::new(program))
     }
 
-    /// The `fastkex` command.
+    /// Returns a command for `fastkex`.
     pub(crate) fn tool(&self, stage: &Stage) -> Command {
         self.prepared(stage, Command::new(&self.tool))
     }
 
-    /// The `fastkex-lab` command, which is this program.
+    /// Returns a command for `fastkex-lab`, which is this program.
     pub(crate) fn lab(&self, stage: &Stage) -> Result<Command, Failure> {
         let program = std::env::current_exe().map_err(Failure::about("this program"))?;
         Ok(self.prepared(stage, Command::new(program)))
     }
 
-    /// A program started by `fastkex run`.
+    /// Returns a command for a program started by `fastkex run`.
     pub(crate) fn run(&self, stage: &Stage, groups: Option<&str>, program: &str) -> Command {
         let mut command = self.tool(stage);
         command.arg("run");
@@ -61,25 +61,25 @@ impl Programs {
         command
     }
 
-    /// The module's counts in a process, as `fastkex stats` prints it for programs.
+    /// Returns the module's counts in a process, as `fastkex stats --json` prints them.
     pub(crate) fn counts(&self, stage: &Stage, process: u32) -> Result<String, Failure> {
         let mut command = self.tool(stage);
         command.args(["stats", &process.to_string(), "--json"]);
         stage.run(&mut command)?.output_of("fastkex stats")
     }
 
-    /// In an environment without settings of the user that would change what is shown.
+    /// Sets an environment without user settings that would affect the result.
     fn prepared(&self, stage: &Stage, mut command: Command) -> Command {
         stage.prepare(&mut command);
         command
             .env("FASTKEX_MODULE", &self.module)
             .env("XDG_RUNTIME_DIR", stage.folder())
-            // Where `fastkex run` keeps its configuration: below /tmp it would not.
+            // `fastkex run` stores its configuration there. It would not do so below /tmp.
             .env("XDG_STATE_HOME", artifacts::target_folder().join("state"));
         command
     }
 
-    /// Asks the programs for their versions, and so whether they are there.
+    /// Queries the versions of the programs. Fails if one is not installed.
     pub(crate) fn versions(&self, stage: &Stage) -> Result<Versions, Failure> {
         let ask = |program: &str, argument: &str, before: &str| {
             let asked = stage.run(self.stock(stage, program).arg(argument));

@@ -1,4 +1,4 @@
-//! `fastkex-lab report`: one page with everything that timers and measurements have left.
+//! `fastkex-lab report`: one page with all recorded runs and measurements.
 
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use crate::plot::{check_base, write};
 
 /// Make one page of what --json of 'fastkex time', 'scene' or 'plot batches' wrote
 ///
-/// The page holds all figures and tables, beside what the papers have published, and needs nothing
-/// from elsewhere. Beside it, files of its name hold what it was made of, as JSON and CSV.
+/// The page holds all figures and tables, beside published numbers of the papers, and is
+/// self-contained. Files with the page's name beside it hold the data as JSON and CSV.
 #[derive(Args, Debug)]
 pub(crate) struct Report {
     /// Files that --json wrote

@@ -25,9 +25,9 @@ use output::{Failure, Outcome};
 
 /// Set up stock servers on loopback, time connections to them, and tear them down
 ///
-/// Servers and client have a processor each where there are two or more. Nothing on the system is
-/// changed, and nothing leaves it. What is not installed is named and left out;
-/// 'scripts/prerequisites scenes' installs it.
+/// Servers and client have a processor each if there are two or more. Nothing on the system is
+/// changed, and nothing leaves it. Programs that are not installed are named and left out.
+/// 'scripts/prerequisites scenes' installs them.
 #[derive(Args, Debug)]
 pub(crate) struct Scene {
     #[command(subcommand)]
@@ -128,7 +128,7 @@ enum ServerKind {
     Minimal,
 }
 
-/// Groups that are compared where nobody says which.
+/// Groups that are compared by default.
 const USUAL: [&str; 7] = [
     "X25519",
     "P-256",
@@ -147,7 +147,7 @@ impl Scene {
             Kind::Dot(scene) => scene.run(&interrupt),
             Kind::Http(scene) => scene.run(&interrupt),
         };
-        // By now all servers are gone.
+        // All servers have ended by now.
         interrupt.end()?;
         outcome
     }
@@ -222,7 +222,7 @@ impl HttpScene {
     }
 }
 
-/// The servers, or a line that says what is not installed.
+/// Returns the servers, or prints a line about the missing program.
 fn present(started: Started) -> Option<Vec<Listening>> {
     match started {
         Started::Listening(servers) => Some(servers),
@@ -233,7 +233,7 @@ fn present(started: Started) -> Option<Vec<Listening>> {
     }
 }
 
-/// Client, servers' folder, and what is offered.
+/// Client, servers' folder, and offers.
 struct Setting<'a> {
     arguments: &'a SettingArguments,
     interrupt: Interrupt,
@@ -244,7 +244,7 @@ struct Setting<'a> {
     set: Set,
     labels: Vec<String>,
     offers: Vec<Offer>,
-    /// Of client and servers.
+    /// The processors of the client and of the servers.
     processors: [Option<usize>; 2],
 }
 
@@ -267,8 +267,8 @@ impl<'a> Setting<'a> {
             _ => [None, None],
         };
         let tool = std::env::current_exe().map_err(Failure::about("this program"))?;
-        // Stock servers find another release of the same major version in place of the system's;
-        // one of another they cannot use.
+        // Stock servers can load another release of the same major version in place of the
+        // system's, but not another major version.
         let system = Libraries::system().map_err(Failure::new)?;
         let same = system.version().major == libraries.version().major;
         let stock = if same { &libraries } else { &system };
@@ -304,7 +304,7 @@ impl<'a> Setting<'a> {
         })
     }
 
-    /// The folder of the client's OpenSSL, if it is not the system's.
+    /// Returns the folder of the client's OpenSSL, if it is not the system's.
     fn openssl_folder(&self) -> Option<PathBuf> {
         let path = self.arguments.libssl.as_deref()?;
         let folder = if path.is_dir() { path } else { path.parent()? };
@@ -316,14 +316,14 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// The offer that a server accepts for a candidate called `label`.
+/// Returns the offer that a server accepts for the candidate `label`.
 pub(crate) fn offer(label: &str) -> Result<Offer, Failure> {
     let label = Label::parse(label)?;
     let offer = Offer::new(label.groups);
     Ok(if label.uses_fastkex() { offer.with_fastkex() } else { offer })
 }
 
-/// Servers that run, and the links to them.
+/// Running servers, and the links to them.
 struct Running<'a> {
     setting: &'a Setting<'a>,
     servers: Vec<Listening>,
@@ -344,7 +344,7 @@ impl<'a> Running<'a> {
         Ok(Self { setting, servers, endpoints, _links: links })
     }
 
-    /// Trips of each candidate to its server.
+    /// Returns the targets of each candidate at its server.
     fn targets<E: Workload>(
         &self,
         workloads: impl Fn(&Listening) -> Result<Vec<(Option<usize>, E)>, Failure>,
@@ -365,13 +365,13 @@ impl<'a> Running<'a> {
                 });
             }
         }
-        // All with one request, then all with two, as they are compared with one another.
+        // All targets with one request, then all with two, as they are compared with one another.
         targets.sort_by_key(|target| target.requests);
         Ok(targets)
     }
 
-    /// A comparison that writes to a file called by this name, the certificate, the link, and an
-    /// OpenSSL that is not the system's.
+    /// Makes a comparison that writes a file. Its name consists of `name`, the certificate, the
+    /// link, and the OpenSSL if it is not the system's.
     fn comparison(&self, what: What, scene: &str, name: &str) -> Result<Comparison, Failure> {
         let server = self.servers.first().ok_or_else(|| Failure::new("no groups to be timed"))?;
         let processor = |number: Option<usize>| {

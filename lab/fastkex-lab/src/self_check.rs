@@ -1,4 +1,4 @@
-//! `fastkex-lab self-check`: the part of a timed connection that is the timer's own.
+//! `fastkex-lab self-check`: the timer's own share of a timed connection.
 
 use std::env;
 use std::fs;
@@ -18,21 +18,21 @@ use crate::scene::offer;
 use fastkex::module;
 use output::{Failure, Outcome};
 
-/// Of a connection, at most.
+/// The largest accepted share of a connection.
 const MOST: f64 = 0.03;
-/// The null key exchange, which protects nothing, is no part of an installation: cargo leaves it
-/// beside the tool where both are built.
+/// The file of the null provider, which protects nothing and is never installed. cargo leaves it
+/// beside the tool if both are built.
 const NULL_FILE: &str = "libfastkex_insecure_null.so";
-/// Without this in its environment the module refuses to be loaded.
+/// The environment variable without which the null provider refuses to load.
 const NULL_VARIABLE: &str = "FASTKEX_INSECURE_NULL";
-/// The candidate without the null key exchange.
+/// The candidate if there is no null provider.
 const CHEAPEST: &str = "X25519@fastkex";
 
-/// Measure which part of a connection is the timer's own, neither libssl's nor the kernel's; fail
-/// if it is 3 % or more
+/// Measure the timer's own share of a connection, beside libssl and the kernel; fail if it is 3 %
+/// or more
 ///
-/// Without HOST:PORT, a minimal server answers, with the null key exchange if that module lies
-/// beside this program.
+/// Without HOST:PORT, a minimal server answers, with the null key exchange if that module is beside
+/// this program.
 #[derive(Args, Debug)]
 pub(crate) struct SelfCheck {
     /// The server
@@ -57,11 +57,11 @@ impl SelfCheck {
     }
 }
 
-/// With these servers.
+/// Measures with these targets.
 fn with<E: Workload>(targets: &[Target<E>], plan: &Plan) -> Outcome {
     let mut is_little = true;
     for target in targets {
-        // These do not count.
+        // A warm-up, which is not counted.
         own_time(target, plan.warm_up)?;
         let time = own_time(target, plan.connections)?;
         let part = time.own() / time.all;
@@ -79,15 +79,15 @@ fn with<E: Workload>(targets: &[Target<E>], plan: &Plan) -> Outcome {
     Ok(is_little)
 }
 
-/// With a minimal server of our own, and a key exchange that costs nothing if there is one, so that
-/// a connection is as short as can be.
+/// Measures with the minimal server, and with the null key exchange if it is present, so that a
+/// connection is as short as possible.
 fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan) -> Outcome {
     const TIMEOUT: Duration = Duration::from_secs(5);
     let module = module::find(asked_for, libraries)?;
     let tool = env::current_exe().map_err(Failure::about("this program"))?;
     let null = Some(tool.with_file_name(NULL_FILE)).filter(|file| file.exists());
     if null.is_some() && env::var_os(NULL_VARIABLE).is_none() {
-        // The variable has to be there before the module is loaded, here and in the server.
+        // The variable must be set before the module is loaded, in this process and in the server.
         let mut again = Command::new(&tool);
         return Err(Failure::new(
             again.args(env::args_os().skip(1)).env(NULL_VARIABLE, "1").exec(),
@@ -132,7 +132,7 @@ fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan) -> Outcom
     with(&targets, plan)
 }
 
-/// The group that a module announces first.
+/// Returns the first group that a module announces.
 fn first_group(libraries: &Libraries, module: &Path) -> Result<String, Failure> {
     let shown = module.display().to_string();
     let context = LibraryContext::new(libraries).map_err(Failure::new)?;

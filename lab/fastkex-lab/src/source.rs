@@ -1,4 +1,4 @@
-//! Sources of programs, as Debian has them.
+//! Sources of programs in Debian's archive.
 
 use std::fs;
 use std::path::Path;
@@ -9,23 +9,24 @@ use sha2::{Digest, Sha256};
 use output::Failure;
 use testbed::Stage;
 
-/// An archive that is fetched when it is needed.
+/// An archive that is downloaded when needed.
 pub(crate) struct Source {
-    /// With its version.
+    /// Name and version.
     pub(crate) name: &'static str,
-    /// Its address.
+    /// The URL.
     pub(crate) address: &'static str,
-    /// SHA-256 of it, as in Debian's signed index of sources.
+    /// SHA-256 of the archive, as in Debian's signed index of sources.
     pub(crate) sha_256: &'static str,
 }
 
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 impl Source {
-    /// Puts it into the stage's folder under a name: the one in a file, or else fetched.
+    /// Copies `file` into the stage's folder under `name`, or downloads it there, and checks its
+    /// hash.
     ///
     /// # Errors
-    /// It cannot be fetched or read, or is another one.
+    /// It cannot be downloaded or read, or has another hash.
     pub(crate) fn provide(
         &self,
         stage: &Stage,
@@ -79,7 +80,7 @@ mod tests {
     const ABC: Source = Source {
         name: "abc 1",
         address: "http://127.0.0.1:9/abc",
-        // FIPS 180-4's example.
+        // The example of FIPS 180-4.
         sha_256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
     };
 

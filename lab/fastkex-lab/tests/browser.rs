@@ -1,4 +1,4 @@
-//! `fastkex-lab demo-browser`, where a browser is installed.
+//! `fastkex-lab demo-browser`, if a browser is installed.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn lab(arguments: &[&str]) -> Command {
     command
 }
 
-/// The one line of a command that could not be run.
+/// Returns the single error line of a command that could not run.
 fn refusal(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{errors}");
@@ -22,7 +22,7 @@ fn refusal(output: &Output) -> String {
     errors
 }
 
-/// Processes with a text in their environment or arguments.
+/// Returns the processes with a text in their environment or arguments.
 fn processes_with(text: &str) -> Vec<String> {
     let holds = |file: &Path| {
         fs::read(file).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text))
@@ -37,7 +37,7 @@ fn both_pages_come_with_their_group_and_nothing_stays() {
     let folder = tempfile::tempdir().unwrap();
     let (temporary, pictures) = (folder.path().join("tmp"), folder.path().join("pictures"));
     fs::create_dir(&temporary).unwrap();
-    // Others may use the servers' folder, so they must get through this one.
+    // Other users may need the servers' folder, so they must be able to enter this one.
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711)).unwrap();
     for run in 1..=2 {
         let output = lab(&["demo-browser", "--output", pictures.to_str().unwrap()])

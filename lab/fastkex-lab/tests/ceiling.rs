@@ -1,4 +1,4 @@
-//! `fastkex-lab ceiling`, as short as it can be, with what is there.
+//! `fastkex-lab ceiling` with a minimal run, using the installed servers.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! `fastkex-lab leak`: what it prints, refuses and ends with, and that it finds a leak. What time
-//! tells of operations is for people to ask.
+//! `fastkex-lab leak`: its output, errors and exit status, and that it finds a leak. These tests do
+//! not judge the times of real operations.
 
 mod common;
 
@@ -32,7 +32,7 @@ fn a_leak_is_found() {
     let rows = rows(&leak(&["--self-check", "--json"]));
     let [leaky, constant] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!((&leaky["operation"], &leaky["verdict"]), (&"leaky control".into(), &"leak".into()));
-    // What differs ends sooner.
+    // Different bytes end the comparison sooner.
     assert!(leaky["t"].as_f64().unwrap().abs() >= 10.0, "{leaky}");
     assert!(leaky["difference"].as_f64().unwrap() < 0.0, "{leaky}");
     assert_eq!(constant["operation"], "constant control");
@@ -132,7 +132,7 @@ fn an_interrupted_run_tells_what_it_has() {
     assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
     out.read_to_string(&mut text).unwrap();
     let output = child.wait_with_output().unwrap();
-    // As a shell expects it.
+    // A shell expects this signal.
     assert_eq!(output.status.signal(), Some(2), "{text}");
     assert_eq!(stderr(&output), "fastkex-lab: incomplete: interrupted\n");
     assert!(text.contains(" of 1 leak") || text.contains(" of 0 leak"), "{text}");

@@ -1,4 +1,4 @@
-//! `fastkex-lab demo-1.1.1`, where OpenSSL 1.1.1 has been built.
+//! `fastkex-lab demo-1.1.1`, if OpenSSL 1.1.1 has been built.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Whether there is what it takes; else a line says what there is not.
+/// Returns true if the prerequisites are present. Otherwise prints a line about the missing one.
 fn is_possible(output: &Output) -> bool {
     let errors = errors(output);
     let why = ["no patched OpenSSL 1.1.1", "missing: ", "deb.debian.org"];
@@ -38,7 +38,7 @@ fn is_possible(output: &Output) -> bool {
     false
 }
 
-/// Nothing has been left in the temporary folder, by a process that still runs or otherwise.
+/// Checks that the temporary folder is empty, and that no process uses it.
 fn assert_nothing_stays(temporary: &Path) {
     assert_eq!(fs::read_dir(temporary).unwrap().count(), 0);
     let name = temporary.display().to_string();
@@ -113,7 +113,7 @@ fn an_interrupt_leaves_nothing() {
     fs::create_dir(&temporary).unwrap();
     let shown = folder.path().join("results").display().to_string();
     let mut child = demo(&temporary, &["--full", "--alone", "--output", &shown]).spawn().unwrap();
-    // Servers run, and a client has begun; what has to be built first takes its time.
+    // Waits until servers run and a client has begun, after building missing programs.
     let at_work = || {
         let all: Vec<_> = fs::read_dir(&temporary).unwrap().filter_map(Result::ok).collect();
         all.iter().any(|entry| entry.path().join("sntrup761.cnf").exists())

@@ -1,11 +1,11 @@
-//! Standard output and standard error that take nothing, for each command that prints.
+//! Standard output and standard error that cannot be written, for each command that prints.
 
 mod common;
 
 use common::output::{assert_closed_output_is_told, assert_open_output_is_there};
 use common::{Tool, run};
 
-/// A quick one of each command that prints, and of their ways to print.
+/// Returns a quick call of each command that prints, for each of its output formats.
 fn commands(tool: &Tool) -> Vec<Vec<String>> {
     let file = tool.write("run.json", &run().to_string()).display().to_string();
     let at = |name: &str| tool.path(name).display().to_string();

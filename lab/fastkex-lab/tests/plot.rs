@@ -1,4 +1,4 @@
-//! `fastkex-lab plot batches`: the figure, the table, and drawing again what was measured before.
+//! `fastkex-lab plot batches`: the figure, the table, and drawing an earlier measurement again.
 
 mod common;
 
@@ -35,7 +35,7 @@ fn measured(folder: &Path, backend: &str) -> (Value, String, String) {
     (report, fs::read_to_string(folder.join("a.svg")).unwrap(), stdout(&output))
 }
 
-/// Points of curves: the first set's are circles, the second's triangles.
+/// Counts the points of curves. The first set's are circles, the second's triangles.
 fn markers(document: &Document<'_>) -> usize {
     let is_marker =
         |node: &Node<'_, '_>| node.has_tag_name("circle") || node.has_tag_name("polygon");
@@ -58,7 +58,7 @@ fn sizes_and_memory_are_measured() {
             (&batch.into(), &(batch * key_bytes).into())
         );
         assert!(point["nanoseconds"].as_f64().unwrap() > 0.0, "{point}");
-        // Whatever else it needs, it must hold the keys; and a thread of 1 MiB was enough.
+        // The memory holds at least the keys, and fits into a thread of 1 MiB.
         assert!(point["heap_bytes"].as_u64().unwrap() >= batch * key_bytes, "{point}");
         if cfg!(target_os = "linux") {
             assert!((1024..1 << 20).contains(&point["stack_bytes"].as_u64().unwrap()), "{point}");
@@ -88,7 +88,7 @@ fn the_figure_has_every_series_in_three_panels() {
     assert_eq!((of("sntrup653"), of("sntrup761")), (1, 1), "{texts:?}");
     assert_eq!((of("keys in a batch"), of("1"), of("2"), of("4")), (3, 3, 3, 3), "{texts:?}");
     assert!(texts.iter().any(|text| text.ends_with(", portable")), "{texts:?}");
-    // Three points a series in each of three panels, and one in the legend.
+    // Three points for each series in each of three panels, and one in the legend.
     assert_eq!(markers(&document), 2 * (3 * 3 + 1));
     let is_inside = |node: &Node<'_, '_>| {
         let at = |name| node.attribute(name).unwrap().parse::<f64>().unwrap();

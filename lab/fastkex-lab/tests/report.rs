@@ -1,5 +1,5 @@
-//! `fastkex-lab plot FILE` and `fastkex-lab report`: the files that they write and refuse. What is
-//! in them is tested where they are made.
+//! `fastkex-lab plot FILE` and `fastkex-lab report`: the files that they write and refuse. The
+//! crate `figures` tests the contents.
 
 mod common;
 
@@ -38,7 +38,7 @@ fn figures_and_samples_are_written() {
     assert!(fs::read(at.join("a-rates.png")).unwrap().starts_with(b"\x89PNG"));
     let output = fastkex(at, &["plot", "a.json", "--output", "b", "--format", "svg"]);
     assert!(output.status.success() && !at.join("b-rates.png").exists());
-    // What it was drawn of is not written over.
+    // The input is not overwritten.
     let output = fastkex(at, &["plot", "run.json", "--output", "run"]);
     assert!(output.status.success() && stdout(&output).starts_with("run.json\nrun.csv\n"));
     assert_eq!(fs::read_to_string(at.join("run.json")).unwrap(), run().to_string());

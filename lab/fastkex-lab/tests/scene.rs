@@ -16,7 +16,7 @@ use timer::results::{Run, What};
 
 const SMALL: [&str; 6] = ["--samples", "2", "--connections", "4", "--warm-up", "1"];
 
-/// The tool, if these programs are there.
+/// Returns the tool, if these programs are installed.
 fn tool(programs: &[&str]) -> Option<Tool> {
     let tool = Tool::with_openssl()?;
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
@@ -29,7 +29,7 @@ fn tool(programs: &[&str]) -> Option<Tool> {
     Some(tool)
 }
 
-/// The files that a scene wrote, by name.
+/// Returns the files that a scene wrote, by name.
 fn runs(tool: &Tool, arguments: &[&str]) -> Vec<(String, Run)> {
     let folder = tool.path("out");
     let shown = folder.display().to_string();
@@ -45,7 +45,7 @@ fn runs(tool: &Tool, arguments: &[&str]) -> Vec<(String, Run)> {
     names.iter().map(read).collect()
 }
 
-/// Nobody is left of those whose folders are in the tool's.
+/// Checks that no process and no folder of a stage is left in the tool's folder.
 fn assert_nothing_is_left(tool: &Tool) {
     let mut left = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -79,7 +79,7 @@ fn handshakes_with_stock_servers() {
         for series in &run.series {
             assert_eq!((series.certificate.as_str(), series.connections()), ("RSA-2048", 8));
             let (_, _, server) = series.processor_microseconds().unwrap();
-            // A signature of RSA-2048 alone takes longer than the lower bound.
+            // An RSA-2048 signature alone takes longer than the lower bound.
             assert!(
                 server.is_some_and(|server| (50.0..1e6).contains(&server)),
                 "{name} {server:?}"
@@ -135,7 +135,7 @@ fn an_interrupt_leaves_nothing_but_what_was_measured() {
         tool.command(&["scene", "handshake", "--server", "nginx", "--groups", "X25519"]);
     command.args(["--samples", "100000", "--connections", "10", "--output"]).arg(&folder);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Until nginx's worker is at it.
+    // Waits until nginx's worker is busy.
     let busy = || {
         let servers = testbed::children(child.id());
         let workers = servers.iter().flat_map(|&server| testbed::children(server));

@@ -1,4 +1,4 @@
-//! `fastkex-lab self-check`: the timer's own part of a connection.
+//! `fastkex-lab self-check`: the timer's own share of a connection.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::thread;
 use common::{Tool, stderr, stdout};
 use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, TlsStream};
 
-/// A line with the parts of a connection, which add up, and an exit status that fits.
+/// Checks a line with the parts of a connection: they add up, and the exit status fits.
 fn assert_parts(output: &Output) {
     let text = stdout(output);
     assert_eq!(text.lines().count(), 1, "{text}{}", stderr(output));

@@ -1,4 +1,4 @@
-//! A short `fastkex-lab soak`. `FASTKEX_TEST_HANDSHAKES` sets how many handshakes it makes.
+//! A short `fastkex-lab soak`. `FASTKEX_TEST_HANDSHAKES` sets the number of handshakes.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! `fastkex-lab time`: as `fastkex time`, through a slow link.
+//! `fastkex-lab time`: `fastkex time` through a slow link.
 
 mod common;
 
@@ -32,7 +32,7 @@ fn connections_take_round_trips_of_the_link() {
     let output = tool.output(&[&arguments[..], &sizes, &link].concat());
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
     let run: Run = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-    // TCP, TLS, and the end of the connection.
+    // TCP and TLS take a round trip each.
     let least = run.series[0].microseconds()[0];
     assert!((2.0 * 30e3..30.0 * 30e3).contains(&least), "{least}");
 }

@@ -1,4 +1,4 @@
-//! Axes: scales, ticks, and what stands at them.
+//! Axes of panels: scales, ticks and labels.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ pub(crate) struct Axis {
     /// The quantity, with its unit.
     pub(crate) title: String,
     pub(crate) scale: Scale,
-    /// Values at which lines are drawn, lowest first.
+    /// Values with grid lines, lowest first.
     pub(crate) ticks: Vec<f64>,
-    /// The first and the last value that is shown.
+    /// The first and the last value on the axis.
     pub(crate) range: (f64, f64),
     pub(crate) label: Box<dyn Fn(f64) -> String>,
 }
 
-/// Where a value is on an axis.
+/// Mapping from values to places on an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scale {
     Linear,
@@ -32,7 +32,7 @@ impl Scale {
     }
 }
 
-/// An axis as `plotters` knows it.
+/// An axis as a `plotters` coordinate.
 pub(crate) struct Coordinate {
     scale: Scale,
     range: (f64, f64),
@@ -59,7 +59,8 @@ impl Ranged for Coordinate {
 }
 
 impl Axis {
-    /// A linear axis with some five ticks around all `values`, which begins at zero if `from_zero`.
+    /// Makes a linear axis with about five ticks around all `values`. It begins at zero if
+    /// `from_zero`.
     pub(crate) fn linear(
         title: &str,
         values: impl Iterator<Item = f64>,
@@ -80,7 +81,8 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis whose ticks enclose all `values`: each power of `base`, times each of `steps`.
+    /// Makes a logarithmic axis. Its ticks are powers of `base` times each of `steps`, and enclose
+    /// all `values`.
     pub(crate) fn logarithmic(
         title: &str,
         values: impl Iterator<Item = f64>,
@@ -97,12 +99,13 @@ impl Axis {
         }
     }
 
-    /// For `plotters`, with these of its ticks.
+    /// Converts the axis for `plotters`, with some of its ticks.
     pub(crate) fn coordinate(&self, ticks: Vec<f64>) -> Coordinate {
         Coordinate { scale: self.scale, range: self.range, ticks }
     }
 
-    /// Leaves out ticks whose labels would touch, on an axis of `length` pixels whose letters are so wide.
+    /// Returns the ticks without those whose labels would touch. `length` is the axis's length and
+    /// `letter` the width of a letter, both in pixels.
     pub(crate) fn thinned(&self, length: f64, letter: f64) -> Vec<f64> {
         let place = |value| self.scale.place(value);
         let (from, to) = (place(self.range.0), place(self.range.1));
@@ -128,7 +131,7 @@ fn extremes(values: impl Iterator<Item = f64>) -> (f64, f64) {
     if least > greatest { (0.0, 1.0) } else { (least, greatest) }
 }
 
-/// Multiples of a round number between two values.
+/// Returns the multiples of a round number between two values.
 fn round_ticks(least: f64, greatest: f64) -> Vec<f64> {
     let raw = (greatest - least) / 5.0;
     let power = 10f64.powf(raw.log10().floor());
@@ -138,7 +141,8 @@ fn round_ticks(least: f64, greatest: f64) -> Vec<f64> {
     (first..=last).map(|i| i as f64 * step).collect()
 }
 
-/// The first is at most the least value, the last at least the greatest, and there are two.
+/// Returns at least two ticks. The first is at most the least value, the last at least the
+/// greatest.
 fn enclosing_ticks((least, greatest): (f64, f64), base: f64, steps: &[f64]) -> Vec<f64> {
     let first = least.log(base).floor() as i32;
     let last = greatest.log(base).ceil() as i32;
@@ -150,7 +154,7 @@ fn enclosing_ticks((least, greatest): (f64, f64), base: f64, steps: &[f64]) -> V
     all[below..=below + 1 + above].to_vec()
 }
 
-/// A tick of a decimal axis: `20 k`.
+/// Formats a tick of a decimal axis: `20 k`.
 pub(crate) fn decimal(number: f64) -> String {
     let number = tidy(number);
     match number {
@@ -161,12 +165,12 @@ pub(crate) fn decimal(number: f64) -> String {
     }
 }
 
-/// Without the last digits, which are those of rounding.
+/// Rounds away the last digits, which hold only rounding errors.
 pub(crate) fn tidy(number: f64) -> f64 {
     format!("{number:.9e}").parse().unwrap_or(number)
 }
 
-/// A tick of a binary axis: `64 KiB`.
+/// Formats a tick of a binary axis: `64 KiB`.
 pub(crate) fn binary(bytes: f64) -> String {
     const KIB: f64 = 1024.0;
     match bytes {

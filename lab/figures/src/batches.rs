@@ -1,4 +1,4 @@
-//! What batches of keys cost, by their size (OpenSSLNTRU, table 3 and figure 2).
+//! Costs of key batches by their size (OpenSSLNTRU, table 3 and figure 2).
 
 use measure::{Machine, Measurement};
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,16 @@ use crate::axis::{Axis, binary, decimal};
 use crate::sheet::{Curve, Panel, Sheet};
 use crate::style::Style;
 
-/// All that is measured, and what `fastkex-lab plot batches --json` writes.
+/// All measurements: the output of `fastkex-lab plot batches --json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Batches {
-    /// Where and when.
+    /// The machine and the time of the measurement.
     pub machine: Machine,
-    /// How times were measured.
+    /// The method for times.
     pub method: String,
-    /// How memory was measured.
+    /// The method for memory.
     pub memory_method: String,
-    /// In the order they were measured.
+    /// Points in the order of measurement.
     pub points: Vec<Point>,
 }
 
@@ -30,36 +30,37 @@ pub struct Point {
     pub backend: String,
     /// Keys in the batch.
     pub batch: usize,
-    /// Of one key.
+    /// The cost of one key.
     #[serde(flatten)]
     pub per_key: Measurement,
     /// Bytes of all encoded public and secret keys.
     pub keys_bytes: usize,
-    /// Bytes of the heap at most.
+    /// Peak heap usage in bytes.
     pub heap_bytes: usize,
-    /// Bytes of the stack; `None` if the system does not tell.
+    /// Stack usage in bytes, or `None` if the system does not report it.
     pub stack_bytes: Option<usize>,
 }
 
 impl Point {
-    /// Core cycles until the first key can be served, which is when the whole batch is there.
+    /// Returns the core cycles until the first key is available, which is when the whole batch is
+    /// done.
     pub fn latency_core_cycles(&self) -> Option<f64> {
         self.per_key.core_cycles.map(|cycles| cycles * self.batch as f64)
     }
 
-    /// The same in nanoseconds.
+    /// Returns the same latency in nanoseconds.
     pub fn latency_nanoseconds(&self) -> f64 {
         self.per_key.nanoseconds * self.batch as f64
     }
 
-    /// Bytes of heap and stack.
+    /// Returns the bytes of heap and stack.
     pub fn memory_bytes(&self) -> usize {
         self.heap_bytes + self.stack_bytes.unwrap_or(0)
     }
 }
 
 impl Batches {
-    /// What is wrong with it, if it cannot be drawn.
+    /// Returns the reason if the measurements cannot be drawn.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         let positive = |point: &Point| {
             let Measurement { core_cycles, nanoseconds, .. } = point.per_key;
@@ -77,10 +78,10 @@ impl Batches {
         }
     }
 
-    /// Three panels over the size of the batch: latency, cost, memory.
+    /// Draws three panels over the size of the batch: latency, cost, memory.
     ///
     /// # Errors
-    /// It cannot be drawn.
+    /// The figure cannot be drawn.
     pub fn figure(&self) -> Result<Figure, String> {
         let (series, subtitle) = self.series();
         let legend = series.iter().map(|series| (series.name.clone(), series.style)).collect();
@@ -124,8 +125,8 @@ impl Batches {
         }
     }
 
-    /// Series in the order of their first points, and where they were measured: with the backend if
-    /// there is only one.
+    /// Returns the series in the order of their first points, and the subtitle: the processor, and
+    /// the backend if there is only one.
     fn series(&self) -> (Vec<Series<'_>>, String) {
         let mut algorithms: Vec<&str> = Vec::new();
         let mut backends: Vec<&str> = Vec::new();
@@ -157,7 +158,7 @@ impl Batches {
                         } else {
                             format!("{algorithm}, {backend}")
                         },
-                        // The colour and the marker say which set it is, the dashes where it ran.
+                        // Colour and marker identify the parameter set, dashes the backend.
                         style: Style::of_two(i, j, i),
                         points,
                     });
@@ -205,12 +206,12 @@ struct Series<'a> {
     points: Vec<&'a Point>,
 }
 
-/// What one panel shows.
+/// The quantity of one panel.
 struct Quantity {
     title: &'static str,
     unit: &'static str,
     value: fn(&Point) -> f64,
-    /// The base of the axis, and its ticks within.
+    /// The base of the logarithmic axis, and the ticks within one power of it.
     ticks: (f64, &'static [f64]),
     label: fn(f64) -> String,
 }

@@ -1,31 +1,31 @@
-//! What a run says about the papers' claims, computed from it.
+//! A run's findings about the papers' claims.
 
 use measure::quantile;
 use timer::results::{Run, Series, What};
 
 use crate::words::canonical;
 
-/// Series that are to be faster than others, pair by pair.
+/// Pairs of series of which the first is expected to be faster.
 pub(crate) struct Order<'a> {
     pub(crate) holds: bool,
-    /// Pairs of one that is to be faster and another, each with how much faster the first is, by
-    /// the median of rounds: 0.05 is 5 % more.
+    /// The series expected to be faster, the other series, and the relative difference of their
+    /// rates, as a median over rounds: 0.05 is 5 % more.
     pub(crate) pairs: Vec<(&'a Series, &'a Series, f64)>,
-    /// Whether in each pair no more than a quarter of the slower one's samples reaches a quarter of
-    /// the faster one's.
+    /// True if in each pair the slower series' third quartile is below the faster series' first
+    /// quartile.
     pub(crate) apart: bool,
 }
 
-/// A claim of OpenSSLNTRU's artifact about handshakes (appendix F.5.2), and what a run says of it.
+/// A claim of OpenSSLNTRU's artifact about handshakes (appendix F.5.2), and a run's result for it.
 pub struct Claim {
-    /// What is claimed.
+    /// The claim.
     pub text: &'static str,
-    /// Whether it holds; `None` if the run has nothing to compare.
+    /// True if it holds. `None` if the run has nothing to compare.
     pub holds: Option<bool>,
-    /// How much more connections per second each has than what it is compared with: `sntrup761 +5.3
-    /// % against X25519`.
+    /// The pairs compared, with the difference in connections per second:
+    /// `sntrup761 +5.3 % against X25519`.
     pub pairs: Vec<String>,
-    /// Whether quartiles are apart, else some of it is noise.
+    /// True if quartiles do not overlap. If they do, noise accounts for part of the result.
     pub apart: bool,
 }
 
@@ -40,7 +40,7 @@ impl Claim {
     }
 }
 
-/// Both claims of the artifact, in its order.
+/// Returns both claims of the artifact, in its order.
 pub fn claims(run: &Run) -> [Claim; 2] {
     [
         Claim::new("keys in batches are faster than the reference code", reference(run).as_ref()),
@@ -50,16 +50,16 @@ pub fn claims(run: &Run) -> [Claim; 2] {
 
 const LATTICES: [&str; 2] = ["sntrup761", "sntrup857"];
 const CURVES: [&str; 2] = ["x25519", "p-256"];
-/// After the `@` of a label: computed by a reference implementation.
+/// The part of a label after `@` if a reference implementation computes the group.
 const REFERENCE: &str = "reference";
 
-/// A median of connections per second.
+/// Returns the median of connections per second.
 pub(crate) fn rate(series: &Series) -> Option<f64> {
     quantile(&series.rates(), 0.5)
 }
 
-/// A group's number of connections, compared to that of OpenSSL's X25519 in the same rounds: 0.05
-/// is 5 % more.
+/// Compares a group's connections per second with OpenSSL's X25519 in the same rounds: 0.05 is 5 %
+/// more.
 pub(crate) fn against_x25519(run: &Run, series: &Series) -> Option<f64> {
     let same = |other: &&Series| {
         canonical(&other.group) == CURVES[0]
@@ -71,9 +71,9 @@ pub(crate) fn against_x25519(run: &Run, series: &Series) -> Option<f64> {
     if std::ptr::eq(base, series) { None } else { Some(series.ratio_to(base)? - 1.0) }
 }
 
-/// Whether sntrup761 and sntrup857 make more connections per second than OpenSSL's X25519 and P-256
-/// (OpenSSLNTRU, figure 5); `None` if the run is about something else, or one of both kinds is
-/// missing.
+/// Compares connections per second of sntrup761 and sntrup857 with OpenSSL's X25519 and P-256
+/// (OpenSSLNTRU, figure 5). Returns `None` if the run does not time TLS handshakes, or if one of
+/// the two kinds is missing.
 pub(crate) fn order(run: &Run) -> Option<Order<'_>> {
     let own = |series: &Series| series.parts().variant.is_none();
     compared(
@@ -83,7 +83,7 @@ pub(crate) fn order(run: &Run) -> Option<Order<'_>> {
     )
 }
 
-/// Whether a lattice makes more connections per second than by its reference implementation.
+/// Compares connections per second of sntrup761 with its reference implementation.
 pub(crate) fn reference(run: &Run) -> Option<Order<'_>> {
     compared(
         run,
@@ -120,7 +120,7 @@ fn compared(
 }
 
 impl Order<'_> {
-    /// Each pair: `sntrup761 +5.3 % against X25519`.
+    /// Formats each pair: `sntrup761 +5.3 % against X25519`.
     pub(crate) fn words(&self) -> Vec<String> {
         let pair = |(one, other, ratio): &(&Series, &Series, f64)| {
             format!("{} {} against {}", one.label, signed(*ratio), other.label)
@@ -129,7 +129,7 @@ impl Order<'_> {
     }
 }
 
-/// More or less, in percent: `+5.3 %`.
+/// Formats a ratio as a signed percentage: `+5.3 %`.
 pub(crate) fn signed(ratio: f64) -> String {
     format!("{:+.1} %", 100.0 * ratio).replace('-', "−")
 }

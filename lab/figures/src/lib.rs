@@ -1,6 +1,8 @@
-//! Figures, tables of samples and a report, of what timers leave ([`timer::results::Run`]) and of what batches of keys cost.
+//! Figures, tables of samples and a report, made from timer results ([`timer::results::Run`]) and
+//! from measured costs of key batches ([`Batches`]).
 //!
-//! Figures are SVG by `plotters`; [`png`] renders them with a font that is built in, so that no machine needs one.
+//! Figures are SVG by `plotters`. [`png`] renders them with a built-in font, so the machine needs
+//! no fonts.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -27,9 +29,9 @@ pub use report::page;
 /// A figure.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// What it shows, in a word for the names of files: `rates`, `times`, `latency`, `peaks`, `clients`, `batches`.
+    /// Its name in file names: `rates`, `times`, `latency`, `peaks`, `clients`, `batches`.
     pub name: String,
-    /// What it shows, for people.
+    /// Its title for readers.
     pub title: String,
     /// The text of an SVG file.
     pub svg: String,

@@ -1,14 +1,14 @@
-//! The same figures as pixels, on machines that have no fonts.
+//! Figures as PNG, also on machines without fonts.
 
 use std::sync::Arc;
 
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb::Database};
 
-/// Pixels a unit of the drawing: enough for print.
+/// Pixels for each unit of the drawing, enough for print.
 const SCALE: f32 = 2.0;
 
-/// Renders an SVG of this crate as a PNG file, letters in the font that is built in.
+/// Renders an SVG of this crate as a PNG file, with the built-in font.
 ///
 /// # Errors
 /// It is no SVG, or too large for the memory.

@@ -1,10 +1,10 @@
-//! The figures that papers have published: the only place that has them.
+//! Numbers published in papers. No other file has them.
 
-/// A published set of results, and what is different there.
+/// A publication and its set-up.
 pub(crate) struct Source {
-    /// As it is cited.
+    /// The citation.
     pub(crate) cited: &'static str,
-    /// The set-up there.
+    /// The set-up of its measurements.
     pub(crate) setup: &'static str,
 }
 
@@ -52,7 +52,8 @@ pub(crate) const LATENCY: [(&str, [f64; 4]); 4] = [
     ("ECDHE + SIKE-P434-R2, assembly", [20.1, 24.5, 62.0, 133.3]),
 ];
 
-/// Bytes of ClientHello, ServerKeyExchange, ClientKeyExchange, all else, and the handshake (AWS table 2).
+/// Bytes of ClientHello, ServerKeyExchange, ClientKeyExchange, all other messages, and the whole
+/// handshake (AWS table 2).
 pub(crate) const MESSAGES: [(&str, [u32; 5]); 3] = [
     ("ECDHE only", [218, 338, 75, 2430, 3061]),
     ("ECDHE + BIKE1-CCA-L1-R2", [220, 3288, 3023, 2430, 8961]),
@@ -66,7 +67,7 @@ pub(crate) const HTTP: [[u32; 2]; 4] = [[878, 698], [1761, 1377], [8825, 6809], 
 mod tests {
     use super::*;
 
-    /// What the papers say of their own numbers.
+    /// Compares with the papers' statements about their own numbers.
     #[test]
     fn numbers_agree_with_the_text_about_them() {
         let above =

@@ -1,5 +1,5 @@
-//! What figures were made of, for other programs: a row for each sample, for each connection, for
-//! each number of clients.
+//! The data of figures for other programs: a row for each sample, each connection, and each number
+//! of clients.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use timer::results::{Run, What};
 
 use crate::{Batches, Point, Recorded};
 
-/// One of both that a file can hold.
+/// One of the two kinds of content of a file.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Any<'a> {
@@ -19,7 +19,7 @@ enum Any<'a> {
     Batches(&'a Batches),
 }
 
-/// What all rows of a run begin with.
+/// The first columns of a row, which identify its run and series.
 #[derive(Serialize)]
 struct Of<'a> {
     run: usize,
@@ -70,7 +70,7 @@ struct SampleRow {
     server_seconds: Option<f64>,
 }
 
-/// Without what its sample says already: there are very many.
+/// Without the columns of its sample, as there are very many rows.
 #[derive(Serialize)]
 struct ConnectionRow<'a> {
     run: usize,
@@ -106,15 +106,15 @@ struct PointRow<'a> {
 }
 
 impl Recorded {
-    /// Writes what was read as `BASE.json`, which can be read again, and as `BASE.csv` (samples),
-    /// `BASE-connections.csv`, `BASE-clients.csv` (the way to a peak) and `BASE-batches.csv`, as
-    /// far as there is something in them. Returns their paths.
+    /// Writes the measurements as `BASE.json`, which can be read again. Also writes the tables that
+    /// have rows: `BASE.csv` (samples), `BASE-connections.csv`, `BASE-clients.csv` (the steps
+    /// towards a peak) and `BASE-batches.csv`. Returns their paths.
     ///
-    /// The files that it `comes_from` are spared: a `BASE.json` that is the only one stays as it
+    /// `comes_from` are the files that were read. If `BASE.json` is the only one, it is left as it
     /// is.
     ///
     /// # Errors
-    /// A file cannot be written, or `BASE.json` is one of several that it comes from.
+    /// A file cannot be written, or `BASE.json` is one of several files in `comes_from`.
     pub fn write_raw(&self, base: &Path, comes_from: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let json = beside(base, ".json");
         let target = json.canonicalize().ok();
@@ -241,7 +241,7 @@ impl Recorded {
 
 type Fill = fn(&Recorded, &mut Table<'_>) -> Result<(), Failure>;
 
-/// A file that comes into being with its first row.
+/// A CSV file that is created with its first row.
 struct Table<'a> {
     path: &'a Path,
     writer: Option<Writer<std::fs::File>>,
@@ -257,7 +257,7 @@ impl Table<'_> {
         writer.serialize(row).map_err(about)
     }
 
-    /// Whether there is a file.
+    /// Returns true if a file was written.
     fn finish(self) -> Result<bool, Failure> {
         let Some(mut writer) = self.writer else { return Ok(false) };
         writer.flush().map_err(Failure::about(self.path.display()))?;
@@ -265,7 +265,7 @@ impl Table<'_> {
     }
 }
 
-/// `BASE` with something at its end.
+/// Appends `ending` to `BASE`.
 fn beside(base: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(base);
     name.push(ending);

@@ -9,12 +9,12 @@ use timer::results::{Peak, Run, Sample, Series};
 
 use crate::{Batches, Figure, runs};
 
-/// What several files hold.
+/// The contents of several files.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
-    /// Runs, each with the name of its file.
+    /// Runs, each with its file name.
     pub runs: Vec<(String, Run)>,
-    /// Measurements of batches, likewise.
+    /// Measurements of batches, each with its file name.
     pub batches: Vec<(String, Batches)>,
 }
 
@@ -22,10 +22,10 @@ const EXPECTED: &str =
     "not what --json of 'fastkex time', 'fastkex-lab scene' or 'fastkex-lab plot batches' writes";
 
 impl Recorded {
-    /// Reads files, of which each holds a run, measurements of batches, or an array of such.
+    /// Reads files. Each holds a run, measurements of batches, or an array of these.
     ///
     /// # Errors
-    /// A file cannot be read, is something else, or holds nothing that could be drawn.
+    /// A file cannot be read, has another format, or holds nothing to draw.
     pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
         let mut all = Recorded::default();
         for path in paths {
@@ -66,10 +66,10 @@ impl Recorded {
         Ok(())
     }
 
-    /// All figures, their names distinct.
+    /// Draws all figures, with distinct names.
     ///
     /// # Errors
-    /// One cannot be drawn.
+    /// A figure cannot be drawn.
     pub fn figures(&self) -> Result<Vec<Figure>, Failure> {
         let mut all = Vec::new();
         let of_runs = self.runs.iter().map(|(_, run)| runs::figures(run));
@@ -87,7 +87,7 @@ impl Recorded {
     }
 }
 
-/// What is wrong with a run, if it cannot be shown.
+/// Returns the reason if a run cannot be shown.
 fn problem(run: &Run) -> Option<&'static str> {
     let good = |seconds: f64| seconds >= 0.0 && seconds.is_finite();
     let sample = |sample: &Sample| {

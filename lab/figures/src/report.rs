@@ -1,4 +1,4 @@
-//! One page with all figures and tables, which needs nothing from elsewhere.
+//! A self-contained HTML page with all figures and tables.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use measure::{grouped, quantile};
@@ -11,7 +11,7 @@ use crate::{Batches, Figure, Recorded, runs, words};
 
 const STYLE: &str = include_str!("report.css");
 
-/// The page, as HTML; `raw` are the names of the files beside it that hold what it was made of.
+/// Returns the page as HTML. `raw` are the names of the data files beside it.
 ///
 /// # Errors
 /// A figure cannot be drawn.
@@ -51,7 +51,8 @@ pub fn page(recorded: &Recorded, title: &str, raw: &[String]) -> Result<String, 
                             "What it was made of: "
                             @for (i, name) in raw.iter().enumerate() {
                                 @if i > 0 { ", " }
-                                // A name with a colon would otherwise be taken for an address.
+                                // Without `./`, a name with a colon would be read as a URL with a
+                                // scheme.
                                 a href={ "./" (encoded(name)) } { (name) }
                             }
                             "."
@@ -65,7 +66,7 @@ pub fn page(recorded: &Recorded, title: &str, raw: &[String]) -> Result<String, 
     Ok(page.into_string())
 }
 
-/// A name of a file as part of an address.
+/// Percent-encodes a file name for a URL.
 fn encoded(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let mut text = String::new();
@@ -104,7 +105,7 @@ fn overview(recorded: &Recorded) -> Markup {
     }
 }
 
-/// A figure as part of the page.
+/// Embeds a figure in the page.
 fn inline(figure: &Figure) -> Markup {
     // In HTML an svg element needs no namespace.
     let svg = figure.svg.replacen(" xmlns=\"http://www.w3.org/2000/svg\"", " role=\"img\"", 1);
@@ -182,7 +183,7 @@ fn setup(file: &str, run: &Run) -> Markup {
     }
 }
 
-/// Whether OpenSSLNTRU's figure 5 shows here.
+/// Compares the run with the order in OpenSSLNTRU's figure 5.
 fn order(run: &Run) -> Markup {
     let Some(order) = findings::order(run) else { return html! {} };
     html! {
@@ -207,8 +208,8 @@ fn pairs(order: &Order<'_>) -> Markup {
     }
 }
 
-/// Whether keys in batches are faster than the reference implementation, where a run has both
-/// (OpenSSLNTRU, appendix F.5.2).
+/// Compares keys from batches with the reference implementation, if a run has both (OpenSSLNTRU,
+/// appendix F.5.2).
 fn reference(run: &Run) -> Markup {
     let Some(order) = findings::reference(run) else { return html! {} };
     html! {
@@ -223,7 +224,7 @@ fn reference(run: &Run) -> Markup {
     }
 }
 
-/// What is known about where the time goes.
+/// Explains an order that does not hold, with the processor time by group.
 fn why(run: &Run) -> Markup {
     let known = run.series.iter().filter_map(|series| {
         let (user, kernel, server) = series.processor_microseconds()?;
@@ -242,7 +243,7 @@ fn why(run: &Run) -> Markup {
     }
 }
 
-/// A median with its quartiles: `1,366 (1,350 – 1,380)`.
+/// Formats a median with its quartiles: `1,366 (1,350 – 1,380)`.
 fn spread(sorted: &[f64], show: impl Fn(f64) -> String) -> String {
     let part = |share| quantile(sorted, share).map(&show);
     match (part(0.25), part(0.5), part(0.75)) {
@@ -266,8 +267,8 @@ fn milliseconds(microseconds: f64) -> String {
     }
 }
 
-/// A table with a caption that can be scrolled on a narrow screen; the first column is of words,
-/// the others of numbers.
+/// Makes a table with a caption. It can be scrolled on a narrow screen. The first column holds
+/// words, the others numbers.
 fn table(
     caption: &str,
     columns: &[&str],
@@ -297,7 +298,7 @@ fn table(
     }
 }
 
-/// The name of a message can be broken before its inner capitals.
+/// Allows line breaks before the inner capitals of a message's name.
 fn breakable(column: &str) -> Markup {
     let inner = |(i, letter): &(usize, char)| {
         *i > 0 && letter.is_uppercase() && column[..*i].ends_with(char::is_lowercase)
@@ -317,7 +318,7 @@ fn cited(name: &str, source: &Source) -> String {
     format!("{name} — {}", source.cited)
 }
 
-/// The kinds of columns that say who a row is about.
+/// Returns the columns that identify a series.
 fn names(series: &Series) -> [String; 3] {
     let retry = if series.hello_retry { ", second round trip" } else { "" };
     let group = format!("{} ({:#06x}){retry}", series.group, series.group_id);
@@ -334,7 +335,7 @@ fn rates(run: &Run, series: &[&Series]) -> Markup {
         row.push(grouped(series.failures() as f64));
         row
     };
-    // Published rates are of handshakes alone.
+    // Published rates are rates of handshakes alone.
     let theirs = if run.what == What::Tls {
         against(&published::HANDSHAKES, published::RATES, 4)
     } else {
@@ -353,8 +354,7 @@ fn rates(run: &Run, series: &[&Series]) -> Markup {
     table("Connections per second, by sample", &columns, series.iter().map(row).collect(), theirs)
 }
 
-/// Rows of published rates with their ratio to X25519, after as many columns that stay empty but
-/// for the name and the certificate.
+/// Makes rows of published rates with their ratio to X25519, padded with empty columns.
 fn against(source: &Source, rows: [(&str, f64); 3], empty_after: usize) -> Vec<Vec<String>> {
     let base = rows.iter().find(|(name, _)| *name == "X25519").map_or(f64::NAN, |(_, rate)| *rate);
     let row = |(name, rate): (&str, f64)| {
@@ -368,7 +368,7 @@ fn against(source: &Source, rows: [(&str, f64); 3], empty_after: usize) -> Vec<V
     rows.into_iter().map(row).collect()
 }
 
-/// As the AWS benchmark's table 1.
+/// Makes a table like the AWS benchmark's table 1.
 fn latency(series: &[&Series]) -> Markup {
     let mut requests: Vec<usize> = series.iter().filter_map(|series| series.requests).collect();
     requests.sort_unstable();
@@ -384,7 +384,7 @@ fn latency(series: &[&Series]) -> Markup {
         series.iter().find(wanted).map(|of| of.microseconds())
     };
     let median = |label: &str, requests| quantile(&times(label, requests)?, 0.5);
-    // What the others are compared to: a curve alone.
+    // The base of comparison: a curve alone.
     let curve = |label: &&&str| ["x25519", "p-256"].contains(&&*words::canonical(label));
     let base = labels.iter().find(curve).copied();
     let row = |label: &&str| {
@@ -460,8 +460,8 @@ fn times(run: &Run) -> Markup {
     )
 }
 
-/// As the AWS benchmark's table 2. Bytes do not depend on the number of requests, so each label is
-/// there once.
+/// Makes a table like the AWS benchmark's table 2. Bytes do not depend on the number of requests,
+/// so each label appears once.
 fn messages(run: &Run) -> Markup {
     let mut seen: Vec<&str> = Vec::new();
     let mut series: Vec<&Series> = Vec::new();
@@ -530,7 +530,7 @@ fn messages(run: &Run) -> Markup {
     }
 }
 
-/// As the AWS benchmark's table 3.
+/// Makes a table like the AWS benchmark's table 3.
 fn data(run: &Run) -> Markup {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for series in &run.series {
@@ -564,7 +564,7 @@ fn data(run: &Run) -> Markup {
 
 fn peaks(run: &Run) -> Markup {
     let best = |peak: &Peak| peak.best().filter(|best| best.served > 0).copied();
-    // OpenSSL's, as in the table of rates.
+    // OpenSSL's X25519, as in the table of rates.
     let is_base =
         |peak: &&Peak| words::canonical(&peak.group) == "x25519" && !peak.parts().uses_fastkex();
     let base = run.peaks.iter().find(is_base).and_then(best).map(|best| best.per_minute());
@@ -615,7 +615,7 @@ fn failures(run: &Run) -> Markup {
     }
 }
 
-/// What is different where the published numbers were measured.
+/// Lists the differences from the set-ups of the published numbers.
 fn differences(run: &Run) -> Markup {
     let sources: &[Source] = match run.what {
         What::Tls => &[published::FIGURE_5, published::HANDSHAKES],

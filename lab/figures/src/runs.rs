@@ -1,4 +1,4 @@
-//! Figures of what a timer measured.
+//! Figures of a timer's run.
 
 use measure::quantile;
 use timer::results::{Run, Series, What};
@@ -9,12 +9,12 @@ use crate::sheet::{Bar, Curve, Panel, Sheet};
 use crate::style::Style;
 use crate::words;
 
-/// Points of the curve of a distribution that has more values.
+/// The number of points of a distribution's curve, if the distribution has more values.
 const POINTS: usize = 400;
-/// How much of the times of connections is drawn: the slowest would leave no room for the others.
+/// The share of connection times that is drawn. The slowest would leave no room for the others.
 const SHOWN: f64 = 0.95;
 
-/// The figures of one run, none for what it does not hold.
+/// Draws the figures of one run, as far as it holds their data.
 pub(crate) fn figures(run: &Run) -> Result<Vec<Figure>, String> {
     let all = [
         ("rates", rates(run)),
@@ -27,15 +27,15 @@ pub(crate) fn figures(run: &Run) -> Result<Vec<Figure>, String> {
     drawn.collect()
 }
 
-/// One of the candidates in a figure.
+/// A candidate in a figure.
 struct Candidate<'a> {
     name: String,
     style: Style,
     series: &'a Series,
 }
 
-/// The series that a figure is about, with their styles: a label's colour is its own in every
-/// figure of the run.
+/// Returns the series of a figure with their styles. A label has the same colour in every figure of
+/// the run.
 fn candidates<'a>(run: &'a Run, of: impl Fn(&Series) -> bool) -> Vec<Candidate<'a>> {
     let labels = labels(run);
     let mut requests: Vec<_> = run.series.iter().map(|series| series.requests).collect();
@@ -44,7 +44,7 @@ fn candidates<'a>(run: &'a Run, of: impl Fn(&Series) -> bool) -> Vec<Candidate<'
     let candidate = |series: &'a Series| {
         let label = labels.iter().position(|label| *label == series.label).unwrap_or(0);
         let style = match series.requests {
-            // The colour and the marker say who it is, the dashes how many requests.
+            // Colour and marker identify the candidate, dashes the number of requests.
             Some(_) => {
                 let number = requests.iter().position(|other| *other == series.requests);
                 Style::of_two(label, number.unwrap_or(0), label)
@@ -67,7 +67,7 @@ fn labels(run: &Run) -> Vec<&str> {
     labels
 }
 
-/// A figure of samples.
+/// Makes a figure whose note tells the number of samples.
 fn sampled(
     run: &Run,
     title: &str,
@@ -103,7 +103,7 @@ fn shares() -> Axis {
     Axis { range: (0.0, 1.0), ticks, ..Axis::linear("share", [1.0].into_iter(), true, percent) }
 }
 
-/// The cumulative distribution of sorted values, with markers at its quartiles.
+/// Makes the cumulative distribution of sorted values, with markers at its quartiles.
 fn distribution(sorted: &[f64], style: Style, shown: f64) -> Curve {
     let quartiles = [0.25, 0.5, 0.75];
     let (points, markers) = if sorted.len() <= POINTS {
@@ -111,7 +111,7 @@ fn distribution(sorted: &[f64], style: Style, shown: f64) -> Curve {
         let step = |(i, &value): (usize, &f64)| {
             [(value, i as f64 / count), (value, (i + 1) as f64 / count)]
         };
-        // On the step, which may be beside the quartile between two values.
+        // On a step of the curve. The interpolated quartile may lie beside it.
         let at = |share: f64| {
             let number = ((share * count).ceil() as usize).checked_sub(1)?;
             Some((*sorted.get(number)?, share))
@@ -126,7 +126,7 @@ fn distribution(sorted: &[f64], style: Style, shown: f64) -> Curve {
     Curve { style, points, markers, spans: Vec::new() }
 }
 
-/// OpenSSLNTRU, figure 5; ENG25519, figure 3.
+/// Draws rates by sample (OpenSSLNTRU, figure 5; ENG25519, figure 3).
 fn rates(run: &Run) -> Option<Sheet> {
     let candidates = candidates(run, |series| {
         series.requests.is_none() && series.samples.iter().any(|sample| sample.rate().is_some())
@@ -160,7 +160,7 @@ fn decimal_grouped(number: f64) -> String {
     if number.abs() < 1e3 { decimal(number) } else { measure::grouped(number) }
 }
 
-/// Logarithmic only where a linear axis would leave no room for the fastest.
+/// Makes a logarithmic axis if a linear one would leave no room for the fastest, else a linear one.
 fn times_axis(ends: impl Iterator<Item = f64> + Clone) -> Axis {
     let least = ends.clone().fold(f64::INFINITY, f64::min);
     let greatest = ends.clone().fold(0.0, f64::max);
@@ -176,7 +176,7 @@ fn times_axis(ends: impl Iterator<Item = f64> + Clone) -> Axis {
     Axis::logarithmic("milliseconds of a connection (logarithmic)", ends, steps, decimal)
 }
 
-/// How long each connection took.
+/// Draws the times of connections.
 fn times(run: &Run) -> Option<Sheet> {
     let candidates = candidates(run, |series| {
         series.samples.iter().any(|sample| !sample.microseconds.is_empty())
@@ -213,7 +213,7 @@ fn times(run: &Run) -> Option<Sheet> {
     })
 }
 
-/// The AWS benchmark, figure 2.
+/// Draws latency by number of requests (the AWS benchmark, figure 2).
 fn latency(run: &Run) -> Option<Sheet> {
     let all = candidates(run, |series| series.requests.is_some() && series.connections() > 0);
     let labels = labels(run);
@@ -267,7 +267,7 @@ fn latency(run: &Run) -> Option<Sheet> {
     })
 }
 
-/// Bars of each server's peak (ENG25519, section 4.4).
+/// Draws bars of each server's peak (ENG25519, section 4.4).
 fn peaks(run: &Run) -> Option<Sheet> {
     let labels = labels(run);
     let bests: Vec<_> = run
@@ -283,7 +283,7 @@ fn peaks(run: &Run) -> Option<Sheet> {
                 let number = labels.iter().position(|label| *label == peak.label).unwrap_or(0);
                 let value = best.per_minute();
                 let label = measure::grouped(value);
-                // The first at the top.
+                // The first bar is at the top.
                 Bar { style: Style::of(number), y: (count - 1 - i) as f64, value, label }
             };
         let bars: Vec<_> = bests.iter().enumerate().map(bar).collect();
@@ -310,7 +310,7 @@ fn peaks(run: &Run) -> Option<Sheet> {
     })
 }
 
-/// How the peaks were found.
+/// Draws throughput by number of clients, from the search for the peaks.
 fn clients(run: &Run) -> Option<Sheet> {
     let labels = labels(run);
     let many =

@@ -1,4 +1,4 @@
-//! A figure on its sheet: title, legend, panels, notes; nothing on top of anything else.
+//! Layout of a figure: title, legend, panels and notes, without overlap.
 
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
@@ -17,7 +17,7 @@ pub(crate) struct Sheet {
     pub(crate) subtitle: String,
     pub(crate) legend: Vec<(String, Style)>,
     pub(crate) panels: Vec<Panel>,
-    /// How and where it was measured.
+    /// Method and place of the measurement.
     pub(crate) notes: Vec<String>,
 }
 
@@ -35,11 +35,11 @@ pub(crate) struct Curve {
     pub(crate) style: Style,
     pub(crate) points: Vec<(f64, f64)>,
     pub(crate) markers: Vec<(f64, f64)>,
-    /// Upright spans: x, from, to.
+    /// Vertical spans: x, from, to.
     pub(crate) spans: Vec<(f64, f64, f64)>,
 }
 
-/// A bar from the left, at a height of the upright axis.
+/// A horizontal bar from the left edge, at height `y`.
 pub(crate) struct Bar {
     pub(crate) style: Style,
     pub(crate) y: f64,
@@ -50,16 +50,16 @@ pub(crate) struct Bar {
 const WIDTH: u32 = 860;
 const MARGIN: i32 = 20;
 const PANEL: u32 = 350;
-/// Of a bar, and of what else a panel of bars needs.
+/// Height of a bar, and height of the other parts of a panel of bars.
 const BAR: (u32, u32) = (38, 110);
 const LEGEND_LINE: i32 = 24;
 
-// Plotters makes letters smaller than their size by this.
+// `plotters` draws letters smaller than their nominal size by this factor.
 const SCALE: f64 = 1.24;
 const TITLE: f64 = 21.0;
 const TEXT: f64 = 14.0;
 const NOTE: f64 = 11.0;
-/// What part of its size a letter is wide, at most and on average.
+/// Width of a letter as a share of its size: an upper bound, and about the average.
 const LETTER: f64 = 0.6;
 
 const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
@@ -68,7 +68,7 @@ const RULE: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
 const AXIS: RGBColor = RGBColor(0x88, 0x88, 0x88);
 
 impl Sheet {
-    /// The text of an SVG file.
+    /// Draws the figure and returns the text of an SVG file.
     pub(crate) fn svg(&self) -> Result<String, String> {
         let subtitle = wrapped(&self.subtitle, TEXT);
         let notes: Vec<String> = self.notes.iter().flat_map(|note| wrapped(note, NOTE)).collect();
@@ -109,7 +109,7 @@ impl Sheet {
         Ok(text)
     }
 
-    /// Where each entry of the legend begins, and on which line.
+    /// Returns the left edge and the line of each entry of the legend.
     fn legend_places(&self) -> Vec<(i32, i32)> {
         let mut at = (MARGIN, 0);
         let mut places = Vec::new();
@@ -129,7 +129,7 @@ fn width_of(text: &str, size: f64) -> f64 {
     LETTER * size * text.chars().count() as f64
 }
 
-/// The lines of a text that is too long for one.
+/// Breaks a text into lines of the sheet's width.
 fn wrapped(text: &str, size: f64) -> Vec<String> {
     let most = f64::from(WIDTH as i32 - 2 * MARGIN);
     let mut lines: Vec<String> = Vec::new();
@@ -208,7 +208,7 @@ impl Panel {
             .x_label_formatter(&|&place| (x.label)(place))
             .y_label_formatter(&|&place| (y.label)(place))
             .draw()?;
-        // In pixels from here on, so that dashes and markers are as in the legend.
+        // In pixels from here on, so that dashes and markers look as in the legend.
         let base = area.get_base_pixel();
         let pixel = |(a, b): (f64, f64)| {
             let at = chart.backend_coord(&(a, b));

@@ -1,9 +1,9 @@
-//! How candidates look: the same in every figure of a set, told apart in colour, by colour-blind
-//! people, and in grey print.
+//! Styles of candidates: the same in every figure of a run, and distinguishable in colour, by
+//! colour-blind readers, and in grey print.
 
 use plotters::style::RGBColor;
 
-/// Colours that colour-blind people tell apart, too (Okabe and Ito), without the yellow, which is
+/// Colours that colour-blind readers can distinguish (Okabe and Ito), without the yellow, which is
 /// too faint for lines.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0x00, 0x72, 0xb2),
@@ -15,11 +15,11 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(0x22, 0x22, 0x22),
 ];
 
-/// Lengths of dash and gap.
+/// Lengths of dash and gap in pixels, or `None` for a solid line.
 const DASHES: [Option<(i32, i32)>; 4] = [None, Some((9, 4)), Some((2, 4)), Some((5, 9))];
 
-/// Corners of markers about their middle: eighths of a turn, and parts of the size; none for a
-/// circle.
+/// Corners of markers around their middle, each as an angle in eighths of a turn and a distance
+/// relative to the size. Empty for a circle.
 const MARKERS: [&[(f64, f64)]; 5] = [
     &[],
     &[(-2.0, 1.25), (2.0 / 3.0, 1.25), (10.0 / 3.0, 1.25)],
@@ -37,12 +37,12 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// The style of the candidate of this number.
+    /// Returns the style of the candidate with this number.
     pub(crate) fn of(number: usize) -> Self {
         Style::of_two(number, number, number)
     }
 
-    /// A style that says several things.
+    /// Returns a style whose colour, dashes and marker are chosen separately.
     pub(crate) fn of_two(colour: usize, dash: usize, marker: usize) -> Self {
         Style {
             colour: COLOURS[colour % COLOURS.len()],
@@ -51,7 +51,7 @@ impl Style {
         }
     }
 
-    /// The corners of its marker about `(x, y)`; `None` if it is a circle.
+    /// Returns the corners of its marker around `(x, y)`, or `None` for a circle.
     pub(crate) fn corners(&self, (x, y): (i32, i32), size: i32) -> Option<Vec<(i32, i32)>> {
         let corners = MARKERS[self.marker];
         let corner = |&(eighths, distance): &(f64, f64)| {
@@ -75,7 +75,7 @@ mod tests {
             assert_ne!(one.dash, next.dash);
             assert_ne!(one.marker, next.marker);
         }
-        // As many as there are in any figure, and none like another.
+        // At least as many as in any figure, all different.
         let all: Vec<_> = (0..20).map(Style::of).collect();
         for (i, one) in all.iter().enumerate() {
             assert!(!all[..i].contains(one), "{i}");

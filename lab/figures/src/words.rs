@@ -1,8 +1,8 @@
-//! How runs and candidates are called in figures, tables and pages.
+//! Names of runs and candidates in figures, tables and pages.
 
 use timer::results::{Peak, Run, Series, What};
 
-/// A candidate, with what distinguishes it from others of its label.
+/// Names a candidate: its label, and the group and number of requests if they distinguish it.
 pub(crate) fn name(series: &Series) -> String {
     let name = with_group(&series.label, &series.group);
     match series.requests {
@@ -12,12 +12,12 @@ pub(crate) fn name(series: &Series) -> String {
     }
 }
 
-/// The same for peaks.
+/// Names a peak in the same way.
 pub(crate) fn peak_name(peak: &Peak) -> String {
     with_group(&peak.label, &peak.group)
 }
 
-/// A label says which groups were offered: where another was chosen, that is said, too.
+/// Appends the chosen group to a label if the label does not contain it.
 fn with_group(label: &str, group: &str) -> String {
     if group.is_empty() || canonical(label).contains(&canonical(group)) {
         label.into()
@@ -26,12 +26,12 @@ fn with_group(label: &str, group: &str) -> String {
     }
 }
 
-/// A group by one of its names, in small letters: P-256 has several.
+/// Returns a group's name in lower case. P-256 has several names, of which one is used.
 pub(crate) fn canonical(group: &str) -> String {
     group.to_lowercase().replace("secp256r1", "p-256").replace("prime256v1", "p-256")
 }
 
-/// Who talked to whom, and over what.
+/// Describes servers, client and link.
 pub(crate) fn setup(run: &Run) -> String {
     let Some(scene) = &run.scene else {
         return format!("{}, client with {}", run.target, run.client);
@@ -40,7 +40,7 @@ pub(crate) fn setup(run: &Run) -> String {
     format!("{}; client with {}; {link}", scene.servers.join(", "), run.client)
 }
 
-/// How many connections a figure was to rest on.
+/// Describes the planned number of connections.
 pub(crate) fn sizes(run: &Run) -> String {
     let plan = run.plan;
     let plural = if plan.connections == 1 { "" } else { "s" };
@@ -51,7 +51,7 @@ pub(crate) fn sizes(run: &Run) -> String {
     )
 }
 
-/// How many are missing from it.
+/// Reports the number of failed connections, if there are any.
 pub(crate) fn failures(run: &Run) -> Option<String> {
     match run.failures() {
         0 => None,
@@ -60,7 +60,7 @@ pub(crate) fn failures(run: &Run) -> Option<String> {
     }
 }
 
-/// What was timed, as a heading.
+/// Returns the heading for the kind of run.
 pub(crate) fn what(what: What) -> &'static str {
     match what {
         What::Tls => "TLS handshakes",

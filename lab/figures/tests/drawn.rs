@@ -1,4 +1,4 @@
-//! Figures: what they show, that nothing is cut off, and that pixels come of them.
+//! Figures: contents, nothing outside the borders, and PNG output.
 
 mod common;
 
@@ -80,7 +80,7 @@ fn curves_are_where_their_samples_are() {
     let run = handshakes();
     let figures = recorded([run.clone()]).figures().unwrap();
     let document = Document::parse(&named(&figures, "rates").svg).unwrap();
-    // Solid lines are the curves of the first and the fifth candidate; both have their entry in the
+    // Solid lines are the curves of the first and the fifth candidate. Both have an entry in the
     // legend, too.
     let widest = |colour: &str| {
         let lines = document.descendants().filter(|node| {
@@ -180,7 +180,7 @@ fn pixels_are_not_blank_and_have_letters() {
             let rows = (from * pixels.width()) as usize..(to * pixels.width()) as usize;
             pixels.pixels()[rows].iter().filter(|pixel| pixel.red() < 0x80).count()
         };
-        // Where the title is, nothing but letters can be dark.
+        // In the title's rows only letters can be dark.
         assert!(dark(20, 80) > 1000, "{}: no letters", figure.name);
         assert!(dark(80, pixels.height()) > 5000, "{}", figure.name);
         let colours: BTreeSet<_> =

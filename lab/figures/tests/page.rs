@@ -1,4 +1,4 @@
-//! The report: all of it is there, and it asks for nothing from elsewhere.
+//! The report: it has all data, and loads nothing from elsewhere.
 
 mod common;
 
@@ -13,11 +13,11 @@ use measure::quantile;
 use serde_json::Value;
 use timer::results::Run;
 
-/// What an HTML parser makes of a page.
+/// A page as an HTML parser reads it.
 #[derive(Default)]
 struct Page {
     elements: Vec<(String, BTreeMap<String, String>)>,
-    /// Text, without that of styles; elements apart by spaces, and these by one.
+    /// Text outside style elements. Elements, and words within them, are separated by one space.
     text: String,
     style: String,
 }
@@ -33,7 +33,7 @@ fn parse(html: &str) -> Page {
                 let attributes = tag.attributes.iter();
                 let attributes = attributes.map(|(name, value)| (string(name), string(value)));
                 if name == "wbr" {
-                    // No space: a word goes on.
+                    // No space: the word goes on.
                     page.text.pop();
                 }
                 page.elements.push((name.clone(), attributes.collect()));
@@ -68,7 +68,8 @@ impl Page {
         assert!(self.text.contains(expected), "no {expected:?} in {}", self.text);
     }
 
-    /// Of elements and attributes, only links can lead elsewhere, and these only beside the page.
+    /// Checks that nothing is loaded: only links may lead elsewhere, and only to files beside the
+    /// page.
     fn assert_needs_nothing(&self) {
         for (name, attributes) in &self.elements {
             let loads = [
@@ -195,7 +196,7 @@ fn an_order_that_does_not_hold_is_said() {
     ratios.sort_by(f64::total_cmp);
     let ratio = format!("{:.1} %", 100.0 * (1.0 - quantile(&ratios, 0.5).unwrap()));
     page.assert_says(&format!("sntrup761 −{ratio} against X25519"));
-    // And what is known about it: processor time by group.
+    // The page also reports the processor time by group.
     let (user, kernel, server) = run.series[2].processor_microseconds().unwrap();
     let known = format!(
         "sntrup761: client {} µs, server {} µs",
@@ -216,7 +217,7 @@ fn claims_are_compared_by_who_computes() {
     assert_eq!(before.len(), 4);
     assert!(claims(&run)[0].holds.is_none() && !text.contains("reference code"));
 
-    // A slower one that somebody else computes is no part of the order of figure 5.
+    // A slower sntrup761 from another implementation is not part of the order in figure 5.
     let plan = run.plan;
     run.series.push(series("sntrup761", 0xfee1, 1_400.0, None, plan));
     let slow = run.series.last_mut().unwrap();
@@ -248,7 +249,7 @@ fn incomplete_runs_and_failures_are_marked() {
     page.assert_says("3 connections failed.");
     page.assert_says("connection reset <by peer>");
     assert!(!one(handshakes()).text.to_lowercase().contains("incomplete"));
-    // Nothing but failures: no figure, and no numbers made up.
+    // With failures only there are no figures and no made-up numbers.
     let mut run = handshakes();
     for series in &mut run.series {
         for sample in &mut series.samples {
@@ -262,8 +263,8 @@ fn incomplete_runs_and_failures_are_marked() {
     assert!(!page.text.contains("NaN") && !page.text.contains("inf "), "{}", page.text);
 }
 
-/// What a browser that cannot resolve any name makes of a page, and where the page had it ask;
-/// `None` if there is no browser.
+/// Opens a page in a browser that cannot resolve any name. Returns the resulting document and the
+/// addresses that the page requested, or `None` if there is no browser.
 fn browsed(file: &Path) -> Option<(String, Vec<String>)> {
     let profile = tempfile::tempdir().unwrap();
     let log = profile.path().join("net.json");
@@ -285,7 +286,7 @@ fn browsed(file: &Path) -> Option<(String, Vec<String>)> {
         .ok()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let log: Value = serde_json::from_slice(&std::fs::read(&log).unwrap()).unwrap();
-    // What the browser asks its maker for itself has no origin.
+    // The browser's own requests to its maker have no origin.
     let asked = log["events"].as_array().unwrap().iter().filter_map(|event| {
         let origin = event["params"]["initiator"].as_str()?;
         (origin != "not an origin").then(|| event["params"]["url"].to_string())
@@ -302,7 +303,7 @@ fn a_browser_shows_it_without_a_request() {
     let raw: Vec<String> = raw.iter().map(name).collect();
     let file = folder.join("report.html");
     std::fs::write(&file, page(&all, "Report", &raw).unwrap()).unwrap();
-    // A page that does ask, so that it is known to be seen.
+    // A page with a request, to check that requests are detected.
     let asking = folder.join("asking.html");
     std::fs::write(&asking, "<!DOCTYPE html><img src=\"http://elsewhere.invalid/a.png\">").unwrap();
     let Some((_, asked)) = browsed(&asking) else {
@@ -325,7 +326,7 @@ fn peaks_are_compared_with_openssls_x25519() {
     for step in &mut faster.steps {
         step.served *= 2;
     }
-    // Whichever comes first.
+    // The order of peaks has no effect.
     run.peaks.insert(0, faster);
     one(run).assert_says("+100.0 %");
 }

@@ -1,4 +1,4 @@
-//! Files beside the figures: the same numbers.
+//! Data files beside the figures: they hold the same numbers.
 
 mod common;
 
@@ -69,7 +69,7 @@ fn json_can_be_read_again() {
     let written = all.write_raw(&folder.path().join("again"), &[]).unwrap();
     let again = Recorded::read(&written[..1]).unwrap();
     let runs = |of: &Recorded| of.runs.iter().map(|(_, run)| run.clone()).collect::<Vec<_>>();
-    // To the last digit; not assert_eq, which would print them all.
+    // Equal to the last digit. Not assert_eq, which would print all of them.
     assert!(runs(&again) == runs(&all));
 }
 

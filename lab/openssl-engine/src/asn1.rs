@@ -1,4 +1,4 @@
-//! Keys as libcrypto stores, sends, compares and prints them (`EVP_PKEY_ASN1_METHOD`).
+//! Encoding, comparison and printing of keys (`EVP_PKEY_ASN1_METHOD`).
 
 use core::ffi::{c_int, c_long, c_uchar, c_void};
 use core::marker::PhantomData;
@@ -23,11 +23,12 @@ use crate::types::{
 pub(crate) struct Encoding<T>(PhantomData<T>);
 
 impl<T: KeyType> Encoding<T> {
-    /// A table of them, to be freed by libcrypto; `None` if there is no memory.
+    /// Makes a table of the functions, which libcrypto frees. Returns `None` if there is no memory.
     pub(crate) fn table(libcrypto: &Libcrypto) -> Option<*mut Asn1Method> {
         let functions = &libcrypto.functions;
         let name = CString::new(T::NAME).ok()?;
-        // SAFETY: a table of libcrypto's is filled in with functions of the types that its header has; it copies the strings.
+        // SAFETY: fills in a table of libcrypto's with functions of the types in its header; it
+        // copies the strings.
         unsafe {
             let (nid, name) = (libcrypto.nid::<T>(), name.as_ptr());
             let description = libcrypto.description::<T>().as_ptr();
@@ -99,14 +100,14 @@ impl<T: KeyType> Encoding<T> {
                 // The client's key share.
                 CTRL_SET_TLS_SHARE if !T::SIGNS => {
                     let size = usize::try_from(size).unwrap_or(0);
-                    // SAFETY: libcrypto gives a key to fill in, and so many bytes.
+                    // SAFETY: libcrypto passes a key to fill in, and `size` bytes.
                     unsafe {
                         let contents = T::read(Half::Public, input(argument.cast(), size));
                         key::put::<T>(libcrypto, pkey, contents)
                     }
                 }
                 CTRL_GET_TLS_SHARE if !T::SIGNS => {
-                    // SAFETY: libcrypto gives a key of this type, and a place for the pointer.
+                    // SAFETY: libcrypto passes a key of this type, and a place for the pointer.
                     unsafe {
                         let Some(bytes) = Self::half(libcrypto, pkey, Half::Public) else {
                             return 0;
@@ -119,10 +120,11 @@ impl<T: KeyType> Encoding<T> {
                         bytes.len() as c_int
                     }
                 }
-                // There is none, and 2 says that no other will do. With 1, which leaves the choice (ENG25519, appendix C), `openssl req`
-                // would want the digest that is its default; libssl's signature algorithm has none either.
+                // There is no digest, and 2 says that no other is possible. 1 would leave the
+                // choice (ENG25519, appendix C), and `openssl req` would then use its default
+                // digest. libssl's signature algorithm has no digest either.
                 CTRL_DEFAULT_DIGEST if T::SIGNS => {
-                    // SAFETY: libcrypto gives a place for the number.
+                    // SAFETY: libcrypto passes a place for the number.
                     unsafe { *argument.cast::<c_int>() = NID_UNDEFINED };
                     2
                 }
@@ -132,7 +134,8 @@ impl<T: KeyType> Encoding<T> {
     }
 
     unsafe extern "C" fn decode_public(pkey: *mut Pkey, info: *mut PublicKeyInfo) -> c_int {
-        // SAFETY: libcrypto gives a key to fill in, its structure, and takes places for what that has.
+        // SAFETY: libcrypto passes a key to fill in and its structure, and writes the structure's
+        // fields to our places.
         guard(0, || unsafe {
             Self::decode(pkey, Half::Public, |libcrypto, bytes, size, algorithm| {
                 let get = libcrypto.functions.public_info;
@@ -150,10 +153,10 @@ impl<T: KeyType> Encoding<T> {
         })
     }
 
-    /// Fills in `pkey` with the half whose bytes and algorithm `get` tells.
+    /// Fills in `pkey` with one half. `get` reads its bytes and its algorithm.
     ///
     /// # Safety
-    /// `pkey` is to be filled in; `get` returns 1 for what is libcrypto's.
+    /// `pkey` may be filled in. If `get` returns 1, the pointers that it wrote are libcrypto's.
     unsafe fn decode(
         pkey: *mut Pkey,
         half: Half,
@@ -165,7 +168,7 @@ impl<T: KeyType> Encoding<T> {
             return 0;
         }
         let mut parameters = ASN1_UNDEFINED;
-        // SAFETY: by the caller's promise; what is not wanted is null.
+        // SAFETY: by the caller's promise; fields that are not needed are null.
         let bytes = unsafe {
             let get = libcrypto.functions.algorithm;
             get(ptr::null_mut(), &raw mut parameters, ptr::null_mut(), algorithm);
@@ -188,7 +191,8 @@ impl<T: KeyType> Encoding<T> {
 
     unsafe extern "C" fn encode_public(info: *mut PublicKeyInfo, pkey: *const Pkey) -> c_int {
         let none = ptr::null_mut();
-        // SAFETY: libcrypto gives a key of this type and a structure, which takes the copy if it says so.
+        // SAFETY: libcrypto passes a key of this type and a structure, which owns the copy if the
+        // call returns 1.
         guard(0, || unsafe {
             Self::encode(pkey, Half::Public, |functions, object, copy, size| {
                 (functions.public_info_set)(info, object, ASN1_UNDEFINED, none, copy, size)
@@ -206,10 +210,11 @@ impl<T: KeyType> Encoding<T> {
         })
     }
 
-    /// Gives `set` the object identifier, and a copy of the half that it is to take.
+    /// Passes the object identifier and a copy of the half to `set`, which takes ownership of the
+    /// copy.
     ///
     /// # Safety
-    /// `pkey` is of this type; `set` returns 1 if it took the copy.
+    /// `pkey` is of this type. `set` returns 1 if it took the copy.
     unsafe fn encode(
         pkey: *const Pkey,
         half: Half,
@@ -236,7 +241,7 @@ impl<T: KeyType> Encoding<T> {
     }
 
     unsafe extern "C" fn set_public(pkey: *mut Pkey, bytes: *const c_uchar, size: usize) -> c_int {
-        // SAFETY: libcrypto gives a key to fill in, and so many bytes.
+        // SAFETY: libcrypto passes a key to fill in, and `size` bytes.
         guard(0, || unsafe { Self::set(pkey, Half::Public, input(bytes, size)) })
     }
 
@@ -246,7 +251,7 @@ impl<T: KeyType> Encoding<T> {
     }
 
     /// # Safety
-    /// `pkey` is to be filled in.
+    /// `pkey` may be filled in.
     unsafe fn set(pkey: *mut Pkey, half: Half, bytes: &[u8]) -> c_int {
         let Some(libcrypto) = Libcrypto::get() else { return 0 };
         // SAFETY: by the caller's promise.
@@ -258,7 +263,7 @@ impl<T: KeyType> Encoding<T> {
         out: *mut c_uchar,
         size: *mut usize,
     ) -> c_int {
-        // SAFETY: libcrypto gives a key of this type, and a buffer of the size.
+        // SAFETY: libcrypto passes a key of this type, and a buffer of the given size.
         guard(0, || unsafe { Self::get(pkey, Half::Public, out, size) })
     }
 
@@ -272,7 +277,7 @@ impl<T: KeyType> Encoding<T> {
     }
 
     /// # Safety
-    /// `pkey` is of this type; `out` is null or has `*size` bytes.
+    /// `pkey` is of this type. `out` is null or has `*size` bytes.
     unsafe fn get(pkey: *const Pkey, half: Half, out: *mut c_uchar, size: *mut usize) -> c_int {
         let Some(libcrypto) = Libcrypto::get() else { return 0 };
         // SAFETY: by the caller's promise.
@@ -287,7 +292,7 @@ impl<T: KeyType> Encoding<T> {
         }
     }
 
-    /// The bytes of a half; with an error if it is not there.
+    /// Returns the bytes of a half, or raises an error if the key does not have it.
     ///
     /// # Safety
     /// `pkey` is an `EVP_PKEY`.
@@ -302,14 +307,15 @@ impl<T: KeyType> Encoding<T> {
         bytes
     }
 
-    /// 1 for the same public key, 0 for another.
+    /// Compares public keys: 1 if they are equal, 0 if not.
     unsafe extern "C" fn compare(a: *const Pkey, b: *const Pkey) -> c_int {
         guard(UNSUPPORTED, || {
             let Some(libcrypto) = Libcrypto::get() else { return UNSUPPORTED };
             let public = |pkey| {
                 let mut bytes = vec![0; (T::BITS as usize).div_ceil(8)]; // Public: that half.
                 let mut size = bytes.len();
-                // SAFETY: libcrypto gives keys of this type, of which one may be its own; the buffer has the size.
+                // SAFETY: libcrypto passes keys of this type, of which one may be its own; the
+                // buffer has the given size.
                 let got = unsafe {
                     (libcrypto.functions.key_raw_public)(pkey, bytes.as_mut_ptr(), &raw mut size)
                 };
@@ -329,7 +335,7 @@ impl<T: KeyType> Encoding<T> {
         indent: c_int,
         _: *mut c_void,
     ) -> c_int {
-        // SAFETY: libcrypto gives a key of this type and a stream.
+        // SAFETY: libcrypto passes a key of this type and a stream.
         guard(0, || unsafe { Self::print(out, pkey, indent, false) })
     }
 
@@ -339,7 +345,7 @@ impl<T: KeyType> Encoding<T> {
         indent: c_int,
         _: *mut c_void,
     ) -> c_int {
-        // SAFETY: libcrypto gives a key of this type and a stream.
+        // SAFETY: libcrypto passes a key of this type and a stream.
         guard(0, || unsafe { Self::print(out, pkey, indent, true) })
     }
 
@@ -356,7 +362,7 @@ impl<T: KeyType> Encoding<T> {
         let Some(public) = half(Half::Public) else { return 0 };
         let functions = &libcrypto.functions;
         let line = |text: &str| {
-            // SAFETY: by the caller's promise; the text has so many bytes.
+            // SAFETY: by the caller's promise; the text has the given size.
             unsafe {
                 (functions.write_indent)(out, indent, 128) == 1
                     && (functions.write)(out, text.as_ptr().cast(), text.len() as c_int) > 0
@@ -375,7 +381,8 @@ impl<T: KeyType> Encoding<T> {
     }
 }
 
-/// There are none, so that they are the same: libssl copies them from a key to the peer's.
+/// Reports equal parameters, as no key has any. libssl copies parameters from a key to the peer's
+/// key.
 unsafe extern "C" fn same_parameters(_: *const Pkey, _: *const Pkey) -> c_int {
     1
 }

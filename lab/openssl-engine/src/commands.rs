@@ -1,4 +1,4 @@
-//! Control commands, of programs and of `openssl.cnf`.
+//! Control commands of the ENGINE, for programs and for `openssl.cnf`.
 
 use core::ffi::{CStr, c_int, c_long, c_uint, c_void};
 use core::ptr;
@@ -27,7 +27,7 @@ const fn command(number: c_uint, name: &'static CStr, description: &'static CStr
     Command { number, name, description, flags: COMMAND_STRING }
 }
 
-/// What libcrypto is told.
+/// The commands as libcrypto lists them.
 pub(crate) static TABLE: [Command; 6] = [
     command(
         BATCH,
@@ -57,7 +57,7 @@ pub(crate) static TABLE: [Command; 6] = [
     Command { number: 0, name: ptr::null(), description: ptr::null(), flags: 0 },
 ];
 
-/// Runs a command. They are for the process, not for an ENGINE of it.
+/// Runs a command. It applies to the whole process, not to one ENGINE.
 pub(crate) unsafe extern "C" fn control(
     engine: *mut Engine,
     number: c_int,
@@ -70,10 +70,10 @@ pub(crate) unsafe extern "C" fn control(
         let value = if argument.is_null() {
             String::new()
         } else {
-            // SAFETY: libcrypto gives a string to commands that the table says take one.
+            // SAFETY: libcrypto passes a string to commands that take one according to the table.
             unsafe { CStr::from_ptr(argument.cast()) }.to_string_lossy().into_owned()
         };
-        // SAFETY: libcrypto gives an ENGINE of ours.
+        // SAFETY: libcrypto passes an ENGINE of ours.
         let run = |number| unsafe { run(libcrypto, engine, number, &value) };
         match c_uint::try_from(number).map_or(Err(String::new()), run) {
             // SAFETY: as above.
@@ -138,7 +138,7 @@ unsafe fn run(
     Ok(())
 }
 
-/// What is wanted of an algorithm that libcrypto has, too.
+/// Parses the setting of an algorithm that libcrypto implements, too.
 ///
 /// # Safety
 /// `engine` is one of ours.
@@ -151,8 +151,9 @@ unsafe fn curve<T: KeyType>(
         "auto" => Ok(Choice::Auto),
         "on" => Ok(Choice::On),
         "off" => {
-            // libcrypto does not ask again for what it has taken, and would find nothing there.
-            // SAFETY: gives back the reference that it takes; null is nothing.
+            // libcrypto does not query an algorithm again that it has taken from the ENGINE, and
+            // would find no implementation.
+            // SAFETY: releases the reference that it takes; null is allowed.
             let taken = unsafe {
                 let of = (libcrypto.functions.engine_of_methods)(libcrypto.nid::<T>());
                 (libcrypto.functions.engine_finish)(of);

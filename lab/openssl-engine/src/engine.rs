@@ -1,4 +1,4 @@
-//! The ENGINE itself: what libcrypto is told of it, and what it owns.
+//! The ENGINE itself: its identity, and the tables of its algorithms.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::ops::Range;
@@ -22,23 +22,24 @@ use crate::types::{Asn1Method, Engine, PkeyMethod};
 const ID: &CStr = c"engntru";
 const NAME: &CStr = c"fastkex: Streamlined NTRU Prime 761 and 857, X25519 and Ed25519";
 
-/// Of the types.
+/// The number of key types.
 const COUNT: usize = TYPES.len();
 
-/// What an ENGINE has, in the order of [`TYPES`].
+/// An ENGINE's tables, in the order of [`TYPES`].
 struct Tables {
     nids: [c_int; COUNT],
     operations: [*mut PkeyMethod; COUNT],
     encodings: [*mut Asn1Method; COUNT],
-    /// Where those begin and end that libcrypto is told of, which it also frees before it calls [`destroy`].
+    /// The range of tables that libcrypto is told about. libcrypto also frees these before it calls
+    /// [`destroy`].
     first: AtomicUsize,
     end: AtomicUsize,
 }
 
-/// Fills in `engine`. `false` with a reason in the error queue if that cannot be.
+/// Fills in `engine`. Returns false on an error, with a reason in the error queue.
 ///
 /// # Safety
-/// `engine` is a new structure of the libcrypto in which `address` lies.
+/// `engine` is a new structure of the libcrypto that contains `address`.
 pub(crate) unsafe fn bind(engine: *mut Engine, id: Option<&CStr>, address: *const c_void) -> bool {
     let bound = Libcrypto::around(address).and_then(|libcrypto| {
         if let Some(other) = id.filter(|&id| id != ID) {
@@ -47,7 +48,8 @@ pub(crate) unsafe fn bind(engine: *mut Engine, id: Option<&CStr>, address: *cons
             return Ok(false);
         }
         let tables = Tables::new(libcrypto)?;
-        // SAFETY: by the caller's promise; what is given is static, or the ENGINE's from now on.
+        // SAFETY: by the caller's promise; the arguments are static, or belong to the ENGINE from
+        // now on.
         Ok(tables.is_some_and(|tables| unsafe { tables.install(libcrypto, engine) }))
     });
     bound.unwrap_or_else(|unfit| {
@@ -57,7 +59,7 @@ pub(crate) unsafe fn bind(engine: *mut Engine, id: Option<&CStr>, address: *cons
 }
 
 impl Tables {
-    /// `None` if there is no memory.
+    /// Makes all tables. Returns `None` if there is no memory.
     fn new(libcrypto: &Libcrypto) -> Result<Option<Box<Self>>, Unfit> {
         type A = Sntrup<Sntrup761>;
         type B = Sntrup<Sntrup857>;
@@ -92,32 +94,32 @@ impl Tables {
         let complete =
             operations.iter().all(Option::is_some) && encodings.iter().all(Option::is_some);
         if !complete {
-            // SAFETY: nobody has any.
+            // SAFETY: no other code has any of them.
             unsafe { tables.free_but(0..0, libcrypto) };
             return Ok(None);
         }
         Ok(Some(tables))
     }
 
-    /// Decides what libcrypto is told of: what is at the ends may be left out.
+    /// Chooses the range that libcrypto is told about. The types at the ends may be left out.
     fn offer(&self) {
         let offers = State::current().choice.offers();
         self.first.store(usize::from(!offers.x25519), Ordering::Release);
         self.end.store(COUNT - usize::from(!offers.ed25519), Ordering::Release);
     }
 
-    /// What libcrypto is told of.
+    /// Returns the range that libcrypto is told about.
     fn offered(&self) -> Range<usize> {
         self.first.load(Ordering::Acquire)..self.end.load(Ordering::Acquire)
     }
 
-    /// Frees all tables but some.
+    /// Frees all tables except those in the range `some`.
     ///
     /// # Safety
-    /// libcrypto has none of these.
+    /// libcrypto has none of the freed tables.
     unsafe fn free_but(&self, some: Range<usize>, libcrypto: &Libcrypto) {
         for place in (0..COUNT).filter(|place| !some.contains(place)) {
-            // SAFETY: by the caller's promise; null is nothing.
+            // SAFETY: by the caller's promise; null is allowed.
             unsafe {
                 (libcrypto.functions.method_free)(self.operations[place]);
                 (libcrypto.functions.asn1_free)(self.encodings[place]);
@@ -130,13 +132,13 @@ impl Tables {
     unsafe fn install(self: Box<Self>, libcrypto: &Libcrypto, engine: *mut Engine) -> bool {
         let functions = &libcrypto.functions;
         let tables = Box::into_raw(self);
-        // SAFETY: by the caller's promise. Data comes first, since the functions look for it.
+        // SAFETY: by the caller's promise. Data comes first, since the functions read it.
         unsafe {
             if (functions.engine_set_data)(engine, libcrypto.engine_index, tables.cast()) != 1 {
                 Box::from_raw(tables).free_but(0..0, libcrypto);
                 return false;
             }
-            // None of these fails but for a null argument.
+            // These functions fail only for a null argument.
             (functions.engine_set_id)(engine, ID.as_ptr()) == 1
                 && (functions.engine_set_name)(engine, NAME.as_ptr()) == 1
                 && (functions.engine_set_destroy)(engine, destroy) == 1
@@ -148,7 +150,7 @@ impl Tables {
     }
 
     /// # Safety
-    /// `engine` is one that [`bind`] filled in.
+    /// [`bind`] filled in `engine`.
     unsafe fn of<'a>(engine: *mut Engine) -> Option<&'a Self> {
         let libcrypto = Libcrypto::get()?;
         // SAFETY: by the caller's promise; the tables live as long as the ENGINE.
@@ -160,10 +162,10 @@ impl Tables {
     }
 }
 
-/// Decides anew what libcrypto is told of.
+/// Chooses anew the range that libcrypto is told about.
 ///
 /// # Safety
-/// `engine` is one that [`bind`] filled in.
+/// [`bind`] filled in `engine`.
 pub(crate) unsafe fn offer(engine: *mut Engine) {
     // SAFETY: by the caller's promise.
     if let Some(tables) = unsafe { Tables::of(engine) } {
@@ -171,7 +173,7 @@ pub(crate) unsafe fn offer(engine: *mut Engine) {
     }
 }
 
-/// The number of `T`, if libcrypto has one.
+/// Returns the number of `T`, or an error if libcrypto has none.
 fn known<T: KeyType>(libcrypto: &Libcrypto) -> Result<c_int, Unfit> {
     match libcrypto.nid::<T>() {
         0 => {
@@ -182,10 +184,11 @@ fn known<T: KeyType>(libcrypto: &Libcrypto) -> Result<c_int, Unfit> {
     }
 }
 
-/// Tells the numbers of what there is if `out` is null, else the table of `nid` among those that `of` picks.
+/// Returns the list of offered numbers if `out` is null. Otherwise writes the table of `nid`, from
+/// the array that `of` selects, to `out`.
 ///
 /// # Safety
-/// The ENGINE is one of ours; pointers are null or places for what is told.
+/// The ENGINE is one of ours. Pointers are null or writable.
 unsafe fn tell<M>(
     engine: *mut Engine,
     of: impl FnOnce(&Tables) -> &[*mut M; COUNT],
@@ -216,7 +219,7 @@ unsafe extern "C" fn operations(
     nids: *mut *const c_int,
     nid: c_int,
 ) -> c_int {
-    // SAFETY: libcrypto gives an ENGINE of ours, and places.
+    // SAFETY: libcrypto passes an ENGINE of ours, and writable places.
     unsafe { tell(engine, |tables| &tables.operations, out, nids, nid) }
 }
 
@@ -226,16 +229,16 @@ unsafe extern "C" fn encodings(
     nids: *mut *const c_int,
     nid: c_int,
 ) -> c_int {
-    // SAFETY: libcrypto gives an ENGINE of ours, and places.
+    // SAFETY: libcrypto passes an ENGINE of ours, and writable places.
     unsafe { tell(engine, |tables| &tables.encodings, out, nids, nid) }
 }
 
-/// libcrypto has freed the tables that the ENGINE's functions told it of.
+/// Frees the ENGINE's data. libcrypto has already freed the tables that it was told about.
 unsafe extern "C" fn destroy(engine: *mut Engine) -> c_int {
     guard(0, || {
         let Some(libcrypto) = Libcrypto::get() else { return 0 };
         let (get, set) = (libcrypto.functions.engine_data, libcrypto.functions.engine_set_data);
-        // SAFETY: libcrypto gives an ENGINE of ours, for the last time.
+        // SAFETY: libcrypto passes an ENGINE of ours, for the last time.
         unsafe {
             let tables = get(engine, libcrypto.engine_index);
             if !tables.is_null() {

@@ -1,4 +1,5 @@
-//! KEMs: their keys, and their operations as those that OpenSSL 1.1.1 has (`EVP_PKEY_METHOD`; OpenSSLNTRU, section 4.1).
+//! KEM keys, and KEM operations in the form that OpenSSL 1.1.1 has (`EVP_PKEY_METHOD`; OpenSSLNTRU,
+//! section 4.1).
 
 use core::ffi::{c_int, c_uchar, c_void};
 use core::marker::PhantomData;
@@ -17,7 +18,8 @@ use crate::reason;
 use crate::state::{EngineKem, State};
 use crate::types::{CTRL_PEER_KEY, Pkey, PkeyContext, PkeyMethod, UNSUPPORTED};
 
-/// A key, and the shared secret that was last encapsulated to it or decapsulated with it and that nobody has taken yet.
+/// A key, and the shared secret of the latest encapsulation or decapsulation, until a caller takes
+/// it.
 pub(crate) struct Key<K: EngineKem> {
     material: Material<K>,
     secret: Waiting,
@@ -29,7 +31,7 @@ impl<K: EngineKem> Key<K> {
     }
 }
 
-/// A place for a shared secret. There is no lock, which a child of fork could inherit held.
+/// A place for a shared secret. An atomic pointer, as a child of fork could inherit a lock held.
 #[derive(Default)]
 struct Waiting(AtomicPtr<Secret<[u8]>>);
 
@@ -38,19 +40,20 @@ impl Waiting {
         self.0.load(Ordering::Acquire).is_null()
     }
 
-    /// Puts `secret` in the place of the one that waited.
+    /// Stores `secret` and drops an earlier one.
     fn put(&self, secret: Secret<[u8]>) {
         drop(self.exchange(Box::into_raw(Box::new(secret))));
     }
 
-    /// Takes out the secret that waits.
+    /// Takes the stored secret.
     fn take(&self) -> Option<Box<Secret<[u8]>>> {
         self.exchange(ptr::null_mut())
     }
 
     fn exchange(&self, new: *mut Secret<[u8]>) -> Option<Box<Secret<[u8]>>> {
         let old = self.0.swap(new, Ordering::AcqRel);
-        // SAFETY: not null, so made by `Box::into_raw` in `put`; the swap made it ours alone.
+        // SAFETY: not null, so made by `Box::into_raw` in `put`; after the swap only this thread
+        // has it.
         (!old.is_null()).then(|| unsafe { Box::from_raw(old) })
     }
 }
@@ -67,7 +70,7 @@ impl<K: EngineKem> KeyType for K {
     const BITS: c_int = 8 * K::PUBLIC_KEY_BYTES as c_int;
     const SECURITY_BITS: c_int = K::GROUP.security_bits as c_int;
     const SIGNS: bool = false;
-    /// Files are those of `fastkex.so`: the octet string's bytes are the key as it is.
+    /// Files have the format of `fastkex.so`: the octet string's bytes are the key itself.
     const PRIVATE_PREFIX: &'static [u8] = &[];
 
     type Contents = Key<K>;
@@ -93,10 +96,10 @@ impl<K: EngineKem> KeyType for K {
 pub(crate) struct Operations<K>(PhantomData<K>);
 
 impl<K: EngineKem> Operations<K> {
-    /// A table of them, to be freed by libcrypto; `None` if there is no memory.
+    /// Makes a table of the functions, which libcrypto frees. Returns `None` if there is no memory.
     pub(crate) fn table(libcrypto: &Libcrypto) -> Option<*mut PkeyMethod> {
         let functions = &libcrypto.functions;
-        // SAFETY: a table of libcrypto's is filled in with functions of the types that its header has.
+        // SAFETY: fills in a table of libcrypto's with functions of the types in its header.
         unsafe {
             let table = (functions.method_new)(libcrypto.nid::<K>(), 0);
             if table.is_null() {
@@ -117,12 +120,13 @@ impl<K: EngineKem> Operations<K> {
             let Some(libcrypto) = Libcrypto::get() else { return 0 };
             let pair = K::pools(State::current()).key();
             let contents = pair.map(|pair| Key::new(Material::Pair(pair)));
-            // SAFETY: libcrypto gives a key to fill in.
+            // SAFETY: libcrypto passes a key to fill in.
             unsafe { key::put::<K>(libcrypto, pkey, contents) }
         })
     }
 
-    /// Encapsulates to the context's key: without an input, as a KEM has none. The shared secret stays in the key.
+    /// Encapsulates to the context's key. There is no input, as a KEM has none. The shared secret
+    /// stays in the key.
     unsafe extern "C" fn encrypt(
         context: *mut PkeyContext,
         out: *mut c_uchar,
@@ -160,7 +164,8 @@ impl<K: EngineKem> Operations<K> {
         })
     }
 
-    /// Decapsulates with the context's key: without an output, as the shared secret stays in the key.
+    /// Decapsulates with the context's key. There is no output, as the shared secret stays in the
+    /// key.
     unsafe extern "C" fn decrypt(
         context: *mut PkeyContext,
         out: *mut c_uchar,
@@ -176,7 +181,7 @@ impl<K: EngineKem> Operations<K> {
             }
             // SAFETY: the context is libcrypto's, with a key of ours.
             let Some(key) = (unsafe { key::of_context::<K>(libcrypto, context) }) else { return 0 };
-            // SAFETY: the caller's buffer has the size it says.
+            // SAFETY: the caller's buffer has the given size.
             let ciphertext = unsafe { input(ciphertext, ciphertext_size) };
             let mut secret = Secret::<[u8]>::slice(K::SHARED_SECRET_BYTES);
             let backend = State::current().choice.backend;
@@ -202,7 +207,7 @@ impl<K: EngineKem> Operations<K> {
         })
     }
 
-    /// Hands out the shared secret that waits in the context's key, once.
+    /// Returns the shared secret in the context's key, once.
     unsafe extern "C" fn derive(
         context: *mut PkeyContext,
         out: *mut c_uchar,
@@ -235,12 +240,12 @@ impl<K: EngineKem> Operations<K> {
     }
 }
 
-/// Nothing is in a context that is not in its key.
+/// Copies nothing, as a context has no data beside its key.
 pub(crate) unsafe extern "C" fn copy(_: *mut PkeyContext, _: *mut PkeyContext) -> c_int {
     1
 }
 
-/// A peer's key has no part in a KEM; but who names the key itself asks for what is done anyway.
+/// Accepts as peer only the key itself, which has no effect. A KEM has no peer's key.
 unsafe extern "C" fn control(
     context: *mut PkeyContext,
     what: c_int,
@@ -251,7 +256,7 @@ unsafe extern "C" fn control(
         let Some(libcrypto) = Libcrypto::get() else { return UNSUPPORTED };
         // SAFETY: the context is libcrypto's.
         let own = unsafe { (libcrypto.functions.context_key)(context) };
-        // Libcrypto takes 2 for: all is done.
+        // libcrypto reads 2 as: everything is done.
         if what == CTRL_PEER_KEY && own.cast() == argument { 2 } else { UNSUPPORTED }
     })
 }

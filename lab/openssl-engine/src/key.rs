@@ -1,4 +1,4 @@
-//! What an `EVP_PKEY` of ours points to.
+//! The contents of the ENGINE's `EVP_PKEY` structures.
 
 use core::ffi::{c_int, c_void};
 use core::fmt;
@@ -10,32 +10,33 @@ use crate::libcrypto::Libcrypto;
 use crate::reason;
 use crate::types::{Pkey, PkeyContext};
 
-/// Types of keys by libcrypto's short names. Those that libcrypto has, too, and that may be left to it, are at the ends.
+/// Key types by libcrypto's short names. The types at the ends may be left to libcrypto, which has
+/// them, too.
 pub(crate) const TYPES: [&str; 4] = ["X25519", "sntrup761", "sntrup857", "ED25519"];
 
 /// One of [`TYPES`].
 pub(crate) trait KeyType: 'static {
-    /// Its place among them.
+    /// Its index in [`TYPES`].
     const PLACE: usize;
     /// Its name.
     const NAME: &'static str = TYPES[Self::PLACE];
-    /// Of what is made with a key, in bytes.
+    /// Bytes of the result of an operation: shared secret, ciphertext or signature.
     const SIZE: c_int;
-    /// Of a key.
+    /// Bits of a key.
     const BITS: c_int;
     const SECURITY_BITS: c_int;
-    /// Whether keys sign. If not, they are shares of a key exchange.
+    /// True if keys sign. Otherwise they are shares of a key exchange.
     const SIGNS: bool;
-    /// What PKCS #8 has before the bytes of a private key.
+    /// The bytes before a private key's bytes in PKCS #8.
     const PRIVATE_PREFIX: &'static [u8];
 
-    /// What is in a key.
+    /// The contents of a key.
     type Contents: Send + Sync;
 
-    /// Reads one half, or the private one with which comes the other.
+    /// Reads one half. The private half also gives the public one.
     fn read(half: Half, bytes: &[u8]) -> Result<Self::Contents, Error>;
 
-    /// One half; `None` if it is not there.
+    /// Writes one half, or returns `None` if the key does not have it.
     fn write(contents: &Self::Contents, half: Half) -> Option<Secret<[u8]>>;
 }
 
@@ -47,7 +48,7 @@ pub(crate) enum Half {
 }
 
 impl Half {
-    /// As in error messages.
+    /// Returns its name in error messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Half::Public => "public",
@@ -56,7 +57,8 @@ impl Half {
     }
 }
 
-/// What is in `pkey`; `None` if it is empty, as one that libssl made for its type, or if it is not the ENGINE's.
+/// Returns the contents of `pkey`. Returns `None` if it is empty, like a key that libssl made for
+/// its type, or if it is not the ENGINE's.
 ///
 /// # Safety
 /// `pkey` is null or an `EVP_PKEY`, and lives as long as the result is used.
@@ -64,7 +66,7 @@ pub(crate) unsafe fn find<'a, T: KeyType>(
     libcrypto: &Libcrypto,
     pkey: *const Pkey,
 ) -> Option<&'a T::Contents> {
-    // SAFETY: by the caller's promise; what is in keys of ours comes from `put`.
+    // SAFETY: by the caller's promise; `put` made the contents of our keys.
     unsafe {
         if pkey.is_null() || !libcrypto.is_ours::<T>(pkey) {
             return None;
@@ -73,10 +75,10 @@ pub(crate) unsafe fn find<'a, T: KeyType>(
     }
 }
 
-/// What is in `pkey`; with an error if there is nothing.
+/// Returns the contents of `pkey`, or raises an error if there are none.
 ///
 /// # Safety
-/// As [`find`].
+/// The same as for [`find`].
 pub(crate) unsafe fn expect<'a, T: KeyType>(
     libcrypto: &Libcrypto,
     pkey: *const Pkey,
@@ -92,7 +94,7 @@ pub(crate) unsafe fn expect<'a, T: KeyType>(
     found
 }
 
-/// What is in the key of a context; with an error if there is nothing.
+/// Returns the contents of a context's key, or raises an error if there are none.
 ///
 /// # Safety
 /// `context` is libcrypto's, for this type of key, and holds it as long as the result is used.
@@ -104,10 +106,12 @@ pub(crate) unsafe fn of_context<'a, T: KeyType>(
     unsafe { expect::<T>(libcrypto, (libcrypto.functions.context_key)(context)) }
 }
 
-/// Puts contents into `pkey`, whatever it had before; what the function returns that was asked to.
+/// Puts contents into `pkey` in place of earlier contents, or raises their error. Returns the
+/// result of the calling entry point.
 ///
 /// # Safety
-/// `pkey` is an `EVP_PKEY` that nobody else uses meanwhile: libcrypto's own methods free what was there before.
+/// `pkey` is an `EVP_PKEY` that no other code uses meanwhile. libcrypto's own methods free their
+/// earlier contents.
 pub(crate) unsafe fn put<T: KeyType>(
     libcrypto: &Libcrypto,
     pkey: *mut Pkey,
@@ -119,7 +123,8 @@ pub(crate) unsafe fn put<T: KeyType>(
             return raise::<T>(libcrypto, reason::of(&error, reason::INVALID_KEY), &error);
         }
     };
-    // SAFETY: by the caller's promise. Were it assigned a second time, libcrypto would forget which ENGINE's it is.
+    // SAFETY: by the caller's promise. After a second assignment, libcrypto would forget the key's
+    // ENGINE.
     unsafe {
         if find::<T>(libcrypto, pkey).is_some() {
             *(libcrypto.functions.key_data)(pkey).cast::<T::Contents>() = contents;
@@ -142,10 +147,10 @@ pub(crate) unsafe fn put<T: KeyType>(
     }
 }
 
-/// Frees what [`put`] put into `pkey`.
+/// Frees the contents that [`put`] put into `pkey`.
 ///
 /// # Safety
-/// `pkey` is an `EVP_PKEY` of the ENGINE's; libcrypto forgets what it pointed to.
+/// `pkey` is an `EVP_PKEY` of the ENGINE's, and libcrypto drops its pointer.
 pub(crate) unsafe fn free<T: KeyType>(libcrypto: &Libcrypto, pkey: *mut Pkey) {
     // SAFETY: by the caller's promise; comes from `put`, and is freed once.
     unsafe {
@@ -156,7 +161,7 @@ pub(crate) unsafe fn free<T: KeyType>(libcrypto: &Libcrypto, pkey: *mut Pkey) {
     }
 }
 
-/// Puts an error about `T` into the queue; what a function returns then.
+/// Raises an error about `T`. Returns the result of a failed entry point.
 pub(crate) fn raise<T: KeyType>(
     libcrypto: &Libcrypto,
     reason: c_int,

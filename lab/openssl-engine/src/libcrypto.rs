@@ -1,4 +1,5 @@
-//! The libcrypto that loaded us: its functions, looked up by name when the ENGINE is bound, and its error queue.
+//! The libcrypto that loaded the module: its functions, which are looked up by name when the ENGINE
+//! is bound, and its error queue.
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uchar, c_ulong, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -32,7 +33,8 @@ macro_rules! functions {
                             format!("a libcrypto without {}", $symbol.to_string_lossy())
                         })?;
                         type Type = unsafe extern "C" fn($($argument),*) $(-> $result)?;
-                        // SAFETY: by the caller's promise, the symbol is the public function of this type.
+                        // SAFETY: by the caller's promise, the symbol is the public function of
+                        // this type.
                         unsafe { mem::transmute::<*mut c_void, Type>(symbol) }
                     },)*
                 })
@@ -131,22 +133,22 @@ functions! {
     write_indent = c"BIO_indent": fn(*mut Bio, c_int, c_int) -> c_int;
 }
 
-/// The one libcrypto that the module serves in this process.
+/// The one libcrypto that uses the module in this process.
 pub(crate) struct Libcrypto {
     pub(crate) functions: Functions,
     object: Object,
-    /// Our number in the error queue.
+    /// The ENGINE's library number in the error queue.
     library: c_int,
-    /// Where an ENGINE keeps what is ours.
+    /// The index of the module's data in an ENGINE.
     pub(crate) engine_index: c_int,
     types: [Type; TYPES.len()],
 }
 
-/// What libcrypto is told of one of [`TYPES`].
+/// A key type of [`TYPES`] in libcrypto.
 struct Type {
-    /// 0 if libcrypto does not know it.
+    /// Its number, or 0 if libcrypto does not know it.
     nid: c_int,
-    /// By this our methods are told from libcrypto's own, which have another.
+    /// The description of the ENGINE's methods. It distinguishes them from libcrypto's own.
     description: CString,
 }
 
@@ -154,20 +156,22 @@ struct Type {
 /// inherit a lock held.
 static LIBCRYPTO: AtomicPtr<Libcrypto> = AtomicPtr::new(ptr::null_mut());
 
-/// What is not right about a libcrypto.
+/// The reason why a libcrypto is refused.
 pub(crate) struct Unfit {
     object: Option<Object>,
     message: String,
 }
 
 impl Libcrypto {
-    /// That of the process. None before the ENGINE is bound, when nothing of ours can be called.
+    /// Returns the process's libcrypto. `None` before the ENGINE is bound, when none of its
+    /// functions can be called.
     pub(crate) fn get() -> Option<&'static Self> {
         // SAFETY: null, or leaked.
         unsafe { LIBCRYPTO.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The libcrypto in which `address` lies, if it is OpenSSL 1.1.1 with our patches, and no other is served yet.
+    /// Returns the libcrypto that contains `address`, if it is OpenSSL 1.1.1 with our patches, and
+    /// if the module serves no other.
     pub(crate) fn around(address: *const c_void) -> Result<&'static Self, Unfit> {
         let unfit = |object, message| Unfit { object, message };
         let object = Object::around(address)
@@ -192,7 +196,7 @@ impl Libcrypto {
         }
     }
 
-    /// Makes `made` that of the process, unless another thread was faster; returns which it is.
+    /// Stores `made` for the process, unless another thread was first. Returns the stored one.
     fn keep(made: Libcrypto) -> &'static Self {
         let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
         let new = Box::into_raw(Box::new(made));
@@ -200,7 +204,7 @@ impl Libcrypto {
             // SAFETY: just made, and never freed.
             Ok(_) => unsafe { &*new },
             Err(other) => {
-                // SAFETY: nobody else has seen it; the other one is never null and never freed.
+                // SAFETY: no other thread has seen it; the other one is never null and never freed.
                 unsafe {
                     drop(Box::from_raw(new));
                     &*other
@@ -223,7 +227,8 @@ impl Libcrypto {
         // SAFETY: public functions, with arguments as `err.h` and `crypto.h` say.
         unsafe {
             let library = (functions.next_error_library)();
-            // Numbers without the library's are the end of a table; so its name has it from the start.
+            // libcrypto adds the library's number to the errors until the first one that is zero.
+            // So the name's entry has the library's number from the start.
             let name = (library as c_ulong & 0xff) << 24;
             let mut texts: Vec<ErrorString> = [(name, c"fastkex engntru")]
                 .into_iter()
@@ -231,7 +236,7 @@ impl Libcrypto {
                 .map(|(error, text)| ErrorString { error, text: text.as_ptr() })
                 .collect();
             texts.push(ErrorString { error: 0, text: ptr::null() });
-            // libcrypto keeps the table as long as the process lives.
+            // libcrypto keeps the table until the process ends.
             (functions.load_error_strings)(
                 library,
                 Box::leak(texts.into_boxed_slice()).as_mut_ptr(),
@@ -246,25 +251,26 @@ impl Libcrypto {
         }
     }
 
-    /// The number of `T`; 0 if libcrypto does not know it.
+    /// Returns the number of `T`, or 0 if libcrypto does not know it.
     pub(crate) fn nid<T: KeyType>(&self) -> c_int {
         self.types[T::PLACE].nid
     }
 
-    /// What `T` is called in lists.
+    /// Returns the description of `T` in lists.
     pub(crate) fn description<T: KeyType>(&self) -> &CStr {
         &self.types[T::PLACE].description
     }
 
-    /// Whether `pkey` is of the type `T` as the ENGINE has it, so that what is in it is ours: libcrypto may have the type itself, and
-    /// have made the key before there was the ENGINE.
+    /// Returns true if `pkey` is the ENGINE's key of type `T`, so that its contents are ours.
+    /// libcrypto may have the type itself, and may have made the key before the ENGINE was loaded.
     ///
     /// # Safety
     /// `pkey` is an `EVP_PKEY`.
     pub(crate) unsafe fn is_ours<T: KeyType>(&self, pkey: *const Pkey) -> bool {
         let (mut nid, mut description) = (0, ptr::null());
         let none = ptr::null_mut();
-        // SAFETY: by the caller's promise; what is not wanted is null, and a description is a string or null.
+        // SAFETY: by the caller's promise; fields that are not needed are null, and a description
+        // is a string or null.
         unsafe {
             let method = (self.functions.key_asn1)(pkey);
             !method.is_null()
@@ -289,21 +295,21 @@ impl Libcrypto {
         self.object.explain(message);
     }
 
-    /// A copy of `bytes` that is libcrypto's to free; null if there is no memory.
+    /// Copies `bytes` into memory that libcrypto frees. Returns null if there is no memory.
     pub(crate) fn copy(&self, bytes: &[u8]) -> *mut c_uchar {
-        // SAFETY: asks for so many bytes.
+        // SAFETY: asks for this number of bytes.
         let copy = unsafe { (self.functions.malloc)(bytes.len(), c"engntru".as_ptr(), 0) };
         if !copy.is_null() {
-            // SAFETY: the memory is new and has so many bytes.
+            // SAFETY: the memory is new and has this number of bytes.
             unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), copy.cast(), bytes.len()) };
         }
         copy.cast()
     }
 
-    /// Erases and frees what [`Libcrypto::copy`] made; null is nothing.
+    /// Erases and frees a copy that [`Libcrypto::copy`] made. Null is allowed.
     ///
     /// # Safety
-    /// Nobody else has it.
+    /// No other code has the copy.
     pub(crate) unsafe fn free(&self, copy: *mut c_uchar, size: usize) {
         // SAFETY: by the caller's promise.
         unsafe { (self.functions.clear_free)(copy.cast(), size, c"engntru".as_ptr(), 0) };
@@ -315,7 +321,7 @@ impl Unfit {
         Unfit { object: Some(libcrypto.object), message }
     }
 
-    /// Tells why in the queue of the libcrypto, whichever it is.
+    /// Raises the reason in the error queue of the libcrypto, of any version.
     pub(crate) fn raise(&self) {
         let Some(object) = self.object else { return };
         let message = format!(
@@ -326,11 +332,11 @@ impl Unfit {
     }
 }
 
-/// A loaded object, which stays as it is running.
+/// A loaded object, which stays loaded as it is running.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Object(*mut c_void);
 
-// SAFETY: a handle, of which the loader's functions may be asked in any thread.
+// SAFETY: a handle, for which the loader's functions may be called in any thread.
 unsafe impl Send for Object {}
 // SAFETY: as above.
 unsafe impl Sync for Object {}
@@ -341,11 +347,12 @@ struct Version {
 }
 
 impl Object {
-    /// The object in which `address` lies. It was loaded before us, so the handle need not be kept.
+    /// Returns the object that contains `address`. It was loaded before this module, so the handle
+    /// need not be kept.
     fn around(address: *const c_void) -> Option<Self> {
         // SAFETY: all-zero is a valid `Dl_info`, which `dladdr` fills in.
         let mut info: libc::Dl_info = unsafe { mem::zeroed() };
-        // SAFETY: any address may be asked about.
+        // SAFETY: `dladdr` takes any address.
         if unsafe { libc::dladdr(address, &raw mut info) } == 0 || info.dli_fname.is_null() {
             return None;
         }
@@ -360,7 +367,7 @@ impl Object {
         if handle.is_null() {
             return None;
         }
-        // SAFETY: gives back the reference just taken.
+        // SAFETY: releases the reference just taken.
         unsafe { libc::dlclose(handle) };
         Some(Object(handle))
     }
@@ -374,7 +381,8 @@ impl Object {
     fn version(self) -> Option<Version> {
         let (number, text) =
             (self.symbol(c"OpenSSL_version_num")?, self.symbol(c"OpenSSL_version")?);
-        // SAFETY: public functions of these types since OpenSSL 1.1.0; 0 asks for the version's text, a static string.
+        // SAFETY: public functions of these types since OpenSSL 1.1.0; 0 selects the version's
+        // text, a static string.
         unsafe {
             let number = mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_ulong>(number);
             let text =
@@ -384,7 +392,7 @@ impl Object {
         }
     }
 
-    /// Adds words to the newest error of the thread's queue.
+    /// Adds a text to the newest error in the thread's queue.
     fn explain(self, message: &str) {
         let (Some(add), Ok(message)) =
             (self.symbol(c"ERR_add_error_data"), CString::new(message.replace('\0', " ")))
@@ -392,11 +400,13 @@ impl Object {
             return;
         };
         type Add = unsafe extern "C" fn(c_int, ...);
-        // SAFETY: a public function of this type in OpenSSL 1.1.1 and 3.x, which copies as many strings as the number says.
+        // SAFETY: a public function of this type in OpenSSL 1.1.1 and 3.x, which copies as many
+        // strings as the number says.
         unsafe { mem::transmute::<*mut c_void, Add>(add)(1 as c_int, message.as_ptr()) };
     }
 
-    /// An error in the queue of any libcrypto, under the number that is free for programs.
+    /// Raises an error in the queue of any libcrypto, under the library number that is free for
+    /// programs.
     fn raise(self, message: &str) {
         /// `ERR_LIB_USER`.
         const LIBRARY: c_int = 128;
@@ -414,7 +424,8 @@ impl Object {
             self.symbol(c"ERR_set_error"),
             CString::new(message.replace('\0', " ")),
         ) {
-            // SAFETY: public functions of these types since OpenSSL 3.0; the format takes one string.
+            // SAFETY: public functions of these types since OpenSSL 3.0; the format takes one
+            // string.
             unsafe {
                 mem::transmute::<*mut c_void, unsafe extern "C" fn()>(new)();
                 let set = mem::transmute::<*mut c_void, Set>(set);

@@ -7,19 +7,20 @@ use crate::key::{KeyType, raise};
 use crate::libcrypto::Libcrypto;
 use crate::reason;
 
-/// What a caller wants.
+/// A caller's request for output.
 pub(crate) enum Output<'a> {
-    /// To know the size.
+    /// The size only.
     SizeOnly,
-    /// What fills the buffer.
+    /// The output, in this buffer.
     Buffer(&'a mut [u8]),
 }
 
 impl<'a> Output<'a> {
-    /// Checks a buffer against the `needed` bytes, and writes them to `size`; `None`, with an error, if it is too small.
+    /// Checks that a buffer has `needed` bytes, and writes this number to `size`. Returns `None`,
+    /// with an error, if the buffer is too small.
     ///
     /// # Safety
-    /// `buffer` is null or has `*size` bytes; `size` is null or may be written.
+    /// `buffer` is null or has `*size` bytes. `size` is null or writable.
     pub(crate) unsafe fn new<T: KeyType>(
         libcrypto: &Libcrypto,
         what: &str,
@@ -32,7 +33,7 @@ impl<'a> Output<'a> {
             return None;
         }
         if buffer.is_null() {
-            // SAFETY: not null, so a place for the size; there may be none in it yet.
+            // SAFETY: not null, so a place for the size, which may be uninitialised.
             unsafe { size.write(needed) };
             return Some(Output::SizeOnly);
         }
@@ -43,7 +44,8 @@ impl<'a> Output<'a> {
             raise::<T>(libcrypto, reason::BUFFER, &message);
             return None;
         }
-        // SAFETY: the buffer has at least `needed` bytes. They may not be initialised, so that is done first.
+        // SAFETY: the buffer has at least `needed` bytes. They may not be initialised, so that is
+        // done first.
         Some(Output::Buffer(unsafe {
             core::ptr::write_bytes(buffer, 0, needed);
             slice::from_raw_parts_mut(buffer, needed)
@@ -51,7 +53,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// The caller's bytes.
+/// Returns the caller's bytes.
 ///
 /// # Safety
 /// `bytes` is null or has `size` bytes that live as long as the result is used.

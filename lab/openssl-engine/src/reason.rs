@@ -2,9 +2,9 @@
 
 use core::ffi::{CStr, c_int};
 
-/// A key from elsewhere was refused.
+/// An imported key was refused.
 pub(crate) const INVALID_KEY: c_int = 100;
-/// A key has not the half that is needed.
+/// A key does not have the half that is needed.
 pub(crate) const MISSING_KEY: c_int = 101;
 /// A ciphertext was refused.
 pub(crate) const INVALID_CIPHERTEXT: c_int = 102;
@@ -12,17 +12,17 @@ pub(crate) const INVALID_CIPHERTEXT: c_int = 102;
 pub(crate) const BUFFER: c_int = 103;
 /// The random source failed.
 pub(crate) const RANDOM_SOURCE: c_int = 104;
-/// What was called for is not what a KEM does.
+/// The call does not fit a KEM.
 pub(crate) const NOT_A_KEM: c_int = 105;
-/// No shared secret waits in the key.
+/// The key holds no shared secret.
 pub(crate) const MISSING_SECRET: c_int = 106;
 /// A control command was refused.
 pub(crate) const COMMAND: c_int = 107;
 /// A key could not be written.
 pub(crate) const ENCODING: c_int = 108;
-/// It is not the libcrypto that the ENGINE is made for.
+/// The libcrypto is not the one that the ENGINE is made for.
 pub(crate) const WRONG_OPENSSL: c_int = 109;
-/// Ed25519 was to take a digest, or what was signed names another algorithm.
+/// A digest was set for Ed25519, or a signed structure names another algorithm.
 pub(crate) const DIGEST: c_int = 110;
 
 /// The reasons' texts.
@@ -40,7 +40,7 @@ pub(crate) const TEXTS: [(c_int, &CStr); 11] = [
     (DIGEST, c"invalid digest"),
 ];
 
-/// The reason of a `kex` error.
+/// Returns the reason of a `kex` error.
 pub(crate) fn of(error: &kex::Error, otherwise: c_int) -> c_int {
     match error {
         kex::Error::RandomSource => RANDOM_SOURCE,

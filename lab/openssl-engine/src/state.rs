@@ -1,4 +1,5 @@
-//! What all ENGINEs of the process share: the pools, as the control commands want them.
+//! State that all ENGINEs of the process share: the pools, with the settings of the control
+//! commands.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -12,14 +13,14 @@ use sntrup::{Sntrup761, Sntrup857};
 
 /// A KEM of the ENGINE.
 pub(crate) trait EngineKem: TlsKem {
-    /// Its place among [`crate::key::TYPES`].
+    /// Its index in [`crate::key::TYPES`].
     const PLACE: usize;
 
-    /// Its pools.
+    /// Returns its pools.
     fn pools(state: &State) -> &OfKem<Self>;
 }
 
-/// What can be set.
+/// Settings that control commands change.
 #[derive(Clone, Copy)]
 pub(crate) struct Choice {
     pub(crate) backend: Backend,
@@ -29,13 +30,13 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// Which of libcrypto's algorithms the ENGINE has, too.
+    /// Returns which of libcrypto's algorithms the ENGINE replaces.
     pub(crate) fn offers(&self) -> Offers {
         Offers::new(self.backend, self.x25519, self.ed25519)
     }
 }
 
-/// Pools, and what was chosen for them.
+/// Pools and their settings.
 pub(crate) struct State {
     pub(crate) choice: Choice,
     sntrup761: OfKem<Sntrup<Sntrup761>>,
@@ -66,7 +67,7 @@ impl EngineKem for Sntrup<Sntrup857> {
     }
 }
 
-/// Never freed, since any thread may be using what it points to; there is one more for each control command.
+/// Never freed, since any thread may be using the value. Each control command adds one.
 static CURRENT: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
 
 impl State {
@@ -77,7 +78,8 @@ impl State {
         State { choice, sntrup761, sntrup857, exchanges, all: builder.finish() }
     }
 
-    /// The state of the process. Takes no lock that a child of fork could find held.
+    /// Returns the state of the process. It takes no lock, which a child of fork could inherit
+    /// held.
     pub(crate) fn current() -> &'static Self {
         let current = CURRENT.load(Ordering::Acquire);
         if current.is_null() {
@@ -93,14 +95,15 @@ impl State {
         unsafe { &*current }
     }
 
-    /// Puts `choice` in the place of `before`, unless somebody else was faster; returns what is there then.
+    /// Replaces `before` by a state with `choice`, unless another thread was first. Returns the
+    /// current state.
     fn replace(before: *mut State, choice: Choice) -> &'static Self {
         let new = Box::into_raw(Box::new(State::new(choice)));
         match CURRENT.compare_exchange(before, new, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: just made, and never freed.
             Ok(_) => unsafe { &*new },
             Err(other) => {
-                // SAFETY: nobody else has seen it; the other one is never null and never freed.
+                // SAFETY: no other thread has seen it; the other one is never null and never freed.
                 unsafe {
                     drop(Box::from_raw(new));
                     &*other
@@ -109,7 +112,7 @@ impl State {
         }
     }
 
-    /// Changes what is chosen. What is in stock is erased.
+    /// Changes the settings. Keys in the earlier pools are erased.
     pub(crate) fn choose(change: impl FnOnce(&mut Choice)) {
         let before = Self::current();
         let mut choice = before.choice;
@@ -118,7 +121,7 @@ impl State {
         before.all.flush();
     }
 
-    /// Erases what is in stock.
+    /// Erases the keys in the pools.
     pub(crate) fn flush() {
         Self::current().all.flush();
     }
@@ -129,12 +132,12 @@ impl<K: EngineKem> OfKem<K> {
         OfKem { keys: builder.add(K::GROUP.name), encapsulations: builder.add(K::GROUP.name) }
     }
 
-    /// A key pair that nobody else has.
+    /// Returns an unused key pair.
     pub(crate) fn key(&self) -> Result<KeyPair<K>, Error> {
         self.keys.take()
     }
 
-    /// An encapsulation for `key`, into buffers of the right sizes.
+    /// Encapsulates to `key`, into buffers of the right sizes.
     pub(crate) fn encapsulate(
         &self,
         key: &K::PublicKey,

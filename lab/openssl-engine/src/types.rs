@@ -1,4 +1,4 @@
-//! Types of OpenSSL 1.1.1, by hand (`engine.h`, `evp.h`).
+//! Types of OpenSSL 1.1.1, written by hand from `engine.h` and `evp.h`.
 
 use core::ffi::{c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 use core::marker::{PhantomData, PhantomPinned};
@@ -45,12 +45,12 @@ opaque! {
     pub(crate) BitString;
 }
 
-/// `dynamic_fns`: what libcrypto gives a module.
+/// `dynamic_fns`: the functions that libcrypto passes to a module.
 #[repr(C)]
 pub struct DynamicFunctions {
-    /// The address of something in the libcrypto that calls.
+    /// The address of an object in the calling libcrypto.
     pub static_state: *mut c_void,
-    /// Its functions for memory: of no use here, as libcrypto's own are called.
+    /// Its memory functions. They are not used here, as libcrypto's own are called.
     pub memory: [*mut c_void; 3],
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Command {
 // SAFETY: tables of commands point to immutable static strings.
 unsafe impl Sync for Command {}
 
-/// `ERR_STRING_DATA`: a reason's text. libcrypto puts its number for the library into `error`.
+/// `ERR_STRING_DATA`: a reason's text. libcrypto adds its number for the library to `error`.
 #[repr(C)]
 pub(crate) struct ErrorString {
     pub(crate) error: c_ulong,
@@ -161,7 +161,7 @@ pub(crate) const COMMAND_BASE: c_uint = 200;
 pub(crate) const COMMAND_STRING: c_uint = 0x0002;
 /// `CRYPTO_EX_INDEX_ENGINE`.
 pub(crate) const EX_INDEX_ENGINE: c_int = 10;
-/// What a function returns for what it does not support.
+/// A function's result for an unsupported request.
 pub(crate) const UNSUPPORTED: c_int = -2;
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers and layouts are those of the headers of patched OpenSSL 1.1.1.
+    /// Compares numbers and layouts with the headers of patched OpenSSL 1.1.1.
     #[test]
     fn numbers_and_layouts_are_those_of_the_headers() {
         let Some(prefix) = artifacts::legacy_openssl(true) else {

@@ -5,7 +5,7 @@ mod common;
 use common::{Side, bare_stage, legacy, stock};
 use testbed::{Finished, Stage};
 
-/// Whatever the machine is.
+/// On any machine.
 const ENGINE: Side = Side::Engine("X25519 = on\nED25519 = on");
 const PORTABLE: Side = Side::Engine("BACKEND = portable\nX25519 = on\nED25519 = on");
 const OTHERS: [Side; 2] = [Side::Stock, Side::System];
@@ -22,7 +22,7 @@ fn say(side: Side, stage: &Stage, arguments: &[&str]) -> String {
     run(side, stage, arguments).output_of(arguments[0]).unwrap()
 }
 
-/// Writes `key.pem` and `certificate.pem`, signed by itself.
+/// Writes `key.pem` and `certificate.pem`, a self-signed certificate.
 fn certify(side: Side, stage: &Stage) {
     say(side, stage, &["genpkey", "-algorithm", "ED25519", "-out", "key.pem"]);
     let subject = ["-subj", "/CN=localhost", "-days", "2"];
@@ -41,7 +41,8 @@ fn handshakes_with_everybody_over_x25519_with_an_ed25519_certificate() {
         pairs.chain([(ENGINE, ENGINE), (PORTABLE, Side::Stock), (Side::System, PORTABLE)])
     {
         let stage = bare_stage();
-        // The other one's certificate and key, too: files are the same.
+        // The certificate and the key are made by the client's OpenSSL, as the file formats are the
+        // same.
         certify(client, &stage);
         for version in ["-tls1_3", "-tls1_2"] {
             let (_running, port) = server.server(&stage, "X25519", &[version]).unwrap();
@@ -74,7 +75,7 @@ fn certificates_of_one_are_verified_by_the_others() {
     ] {
         let stage = bare_stage();
         certify(signer, &stage);
-        // A request, with its own signature, and a certificate of the first one's.
+        // A request with its own signature, and a certificate that the first one signs.
         let request = ["req", "-config", "request.cnf", "-new", "-newkey", "ed25519", "-nodes"];
         let more = ["-subj", "/CN=leaf", "-keyout", "leaf-key.pem", "-out", "leaf.csr"];
         say(signer, &stage, &[&request[..], &more].concat());
@@ -105,7 +106,7 @@ fn certificates_of_one_are_verified_by_the_others() {
         let text = say(signer, &stage, &text);
         assert!(text.contains("Signature Algorithm: ED25519"), "{who}: {text}");
 
-        // The last byte is one of the signature.
+        // The 40th byte from the end belongs to the signature.
         for file in ["leaf", "certificate"] {
             say(
                 signer,
@@ -159,7 +160,8 @@ fn files_are_those_of_libcrypto() {
             }
         }
     }
-    // Private keys that are none: another length within, and no octet string.
+    // Invalid private keys: a wrong length inside the octet string, and a type other than octet
+    // string.
     for key in [
         "MC4CAQAwBQYDK2VuBCIEIQABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f",
         "MC4CAQAwBQYDK2VuBCIDIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f",

@@ -1,5 +1,5 @@
-//! TLS 1.3 handshakes of stock programs: patched OpenSSL 1.1.1 with the ENGINE, among themselves
-//! and with OpenSSL 3 with the provider.
+//! TLS 1.3 handshakes of stock programs: patched OpenSSL 1.1.1 with the ENGINE, with each other and
+//! with OpenSSL 3 with the provider.
 
 mod common;
 
@@ -60,7 +60,7 @@ fn another_group_is_agreed_on_if_one_side_wants_it() {
     }
     let stage = stage();
     let [small, large] = groups();
-    // The client sends a share of its first group; the server asks for another.
+    // The client sends a share of its first group, and the server asks for another.
     for (server, client) in [(ENGINE, ENGINE), (ENGINE, Side::Provider), (Side::Provider, ENGINE)] {
         let (_server, port) = server.server(&stage, "sntrup857", &["-tls1_3"]).unwrap();
         let said = client.client(&stage, port, "sntrup761:X25519:sntrup857", &[]).unwrap();

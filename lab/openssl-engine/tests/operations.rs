@@ -1,4 +1,4 @@
-//! Keys of the ENGINE in C programs that were built against the headers of patched OpenSSL 1.1.1.
+//! Keys of the ENGINE in C programs that are built with the headers of patched OpenSSL 1.1.1.
 
 mod common;
 
@@ -26,8 +26,8 @@ fn compile(stage: &Stage, prefix: &Path, name: &str) -> PathBuf {
     program
 }
 
-/// Compiles a program of this folder and runs it, with what is in `input` of the stage if there is
-/// one.
+/// Compiles a program of this folder and runs it. `input` is a file in the stage for standard
+/// input.
 fn run(
     stage: &Stage,
     prefix: &Path,
@@ -58,7 +58,7 @@ fn a_program_encapsulates_decapsulates_and_derives() {
 #[test]
 fn the_engine_has_the_place_of_the_reference() {
     let Some(prefix) = reference() else { return };
-    // What is refused is refused with errors of the ENGINE.
+    // Refusals raise errors of the ENGINE.
     succeeds(&prefix, "operations", &[&engine()]);
 }
 
@@ -70,7 +70,7 @@ fn curves_agree_with_libcrypto_on_every_instruction_set() {
     }
 }
 
-/// Records of known answers, as `known.c` reads them.
+/// Returns records of known answers in the format that `known.c` reads.
 fn known_answers(count: usize) -> String {
     let file = kat::parse(kat::embedded("sntrup761").unwrap()).unwrap();
     let parameters = file.parameters().unwrap();
@@ -119,8 +119,7 @@ fn known_answers_are_those_of_the_reference_and_of_the_engine() {
     }
 }
 
-/// Branches and addresses; what valgrind's memcheck does not see is said in
-/// `docs/SIDE-CHANNELS.md`.
+/// Checks branches and addresses. `docs/SIDE-CHANNELS.md` lists the limits of valgrind's memcheck.
 #[test]
 fn the_reference_does_not_depend_on_secrets() {
     let Some(prefix) = reference() else { return };

@@ -1,4 +1,4 @@
-//! The program `openssl` with the ENGINE: what it says of it, keys in files, and what is refused.
+//! The program `openssl` with the ENGINE: its list of commands, keys in files, and errors.
 
 mod common;
 
@@ -57,7 +57,7 @@ fn keys_in_files_are_those_of_the_provider() {
             let [ours, theirs] = [maker, reader]
                 .map(|side| run(side, &stage, &arguments).output_of("pkey").unwrap());
             assert_eq!(ours, theirs, "{}", group.name);
-            // A public key of another length, and a byte that no key has.
+            // A public key of another length, with bytes that no key has.
             let spoilt = public.lines().filter(|line| !line.starts_with("//")).collect::<Vec<_>>();
             let spoilt = spoilt.join("\n").replacen("-----\n", "-----\nAAAA", 1);
             stage.write("p.pem", &spoilt).unwrap();
@@ -99,7 +99,7 @@ fn control_commands_are_checked() {
     }
 }
 
-/// What a program `openssl` says when it is told to load the ENGINE.
+/// Returns the output of a program `openssl` that loads the ENGINE.
 fn load(stage: &Stage, program: &str) -> String {
     let path = format!("SO_PATH:{}", engine().display());
     let arguments = ["engine", "-pre", &path, "-pre", "LOAD", "dynamic"];

@@ -1,18 +1,19 @@
-//! The groups, and the bytes that go over the wire.
+//! The groups and their key shares.
 
 use core::ffi::{CStr, c_uint};
 
 use kex::{Sntrup, TlsGroup, TlsKem};
 use sntrup::Sntrup761;
 
-/// A TLS group that costs nothing.
+/// A TLS group without computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NullGroup {
-    /// Its name, also that of the algorithm.
+    /// The name of the group and of its algorithm.
     pub name: &'static CStr,
-    /// What the name says in words.
+    /// The description for users.
     pub description: &'static CStr,
-    /// Its code point, for private use as those of `kex`, and none of them.
+    /// The code point: for private use, like the code points of `kex`, and different from all of
+    /// them.
     pub code_point: u16,
     /// Bytes of the client's key share.
     pub client_bytes: usize,
@@ -20,16 +21,16 @@ pub struct NullGroup {
     pub server_bytes: usize,
 }
 
-/// Which group a type's functions are for.
+/// The group of an implementation's functions.
 pub(crate) trait NullSize: 'static {
-    /// It.
+    /// The group.
     const GROUP: &'static NullGroup;
 }
 
-/// With key shares as large as those of sntrup761.
+/// Key shares as large as the key shares of sntrup761.
 pub(crate) struct Large;
 
-/// With the smallest key shares that there are among real groups.
+/// Key shares as small as the smallest of real groups.
 pub(crate) struct Small;
 
 const SNTRUP761: &TlsGroup = Sntrup::<Sntrup761>::GROUP;
@@ -54,13 +55,14 @@ impl NullSize for Small {
     };
 }
 
-/// Both groups: the one with the key shares of sntrup761, and the one with those of X25519.
+/// Both groups: first the one with key shares as large as sntrup761's, then as large as X25519's.
 pub const GROUPS: [&NullGroup; 2] = [Large::GROUP, Small::GROUP];
 
-/// Security in bits that libssl is told, so that it takes the groups at its usual levels. It is a lie.
+/// The security in bits that libssl is told, which is false. With it libssl accepts the groups at
+/// its usual security levels.
 pub(crate) const PRETENDED_SECURITY_BITS: c_uint = 128;
 
-/// What every key share begins with, and every shared secret is: it can be read off the wire.
+/// The constant of which every key share and shared secret is a prefix. An eavesdropper knows it.
 static CONSTANT: [u8; MOST_BYTES] = {
     let word = b"INSECURE";
     let mut bytes = [0; MOST_BYTES];
@@ -79,17 +81,17 @@ const MOST_BYTES: usize = if SNTRUP761.public_key_bytes > SNTRUP761.ciphertext_b
 };
 
 impl NullGroup {
-    /// The client's key share, as the public key is encoded.
+    /// Returns the client's key share, the encoded public key.
     pub(crate) fn client_share(&self) -> &'static [u8] {
         &CONSTANT[..self.client_bytes]
     }
 
-    /// The server's key share, the ciphertext.
+    /// Returns the server's key share, the ciphertext.
     pub(crate) fn server_share(&self) -> &'static [u8] {
         &CONSTANT[..self.server_bytes]
     }
 
-    /// The shared secret, which is none.
+    /// Returns the shared secret, which is public.
     pub(crate) fn secret(&self) -> &'static [u8] {
         &CONSTANT[..SNTRUP761.shared_secret_bytes]
     }

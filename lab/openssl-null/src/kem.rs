@@ -1,4 +1,5 @@
-//! Key encapsulation: copies of constants. An operation is the provider's context, as a key is.
+//! Key encapsulation: copies of constants. The context of an operation, like a key, is the
+//! provider's context.
 
 use core::ffi::{c_int, c_uchar, c_void};
 use core::marker::PhantomData;
@@ -26,7 +27,7 @@ impl<S: NullSize> KeyEncapsulation<S> {
         Dispatch::END,
     ];
 
-    /// With a null `ciphertext` only tells the sizes.
+    /// Encapsulates. With a null `ciphertext` it only returns the sizes.
     unsafe extern "C" fn encapsulate(
         operation: *mut c_void,
         ciphertext: *mut c_uchar,
@@ -35,10 +36,10 @@ impl<S: NullSize> KeyEncapsulation<S> {
         secret_size: *mut usize,
     ) -> c_int {
         let share = S::GROUP.server_share();
-        // SAFETY: libcrypto hands back our context; buffers and sizes are as `provider-kem(7)` says.
+        // SAFETY: libcrypto passes our context; buffers and sizes are as `provider-kem(7)` says.
         guard(0, || unsafe {
             let core = core(operation);
-            // Without a buffer for the ciphertext none is filled.
+            // Without a buffer for the ciphertext no buffer is filled.
             let secret = if ciphertext.is_null() { ptr::null_mut() } else { secret };
             let done = give(core, "ciphertext", share, ciphertext, ciphertext_size)
                 && give(core, "secret", S::GROUP.secret(), secret, secret_size);
@@ -46,7 +47,7 @@ impl<S: NullSize> KeyEncapsulation<S> {
         })
     }
 
-    /// With a null `secret` only tells the size.
+    /// Decapsulates. With a null `secret` it only returns the size.
     unsafe extern "C" fn decapsulate(
         operation: *mut c_void,
         secret: *mut c_uchar,
@@ -55,13 +56,13 @@ impl<S: NullSize> KeyEncapsulation<S> {
         ciphertext_size: usize,
     ) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back our context.
+            // SAFETY: libcrypto passes our context.
             let core = unsafe { core(operation) };
             if !secret.is_null() {
                 let ciphertext = if ciphertext.is_null() {
                     &[]
                 } else {
-                    // SAFETY: libcrypto's buffer has the size it says.
+                    // SAFETY: libcrypto's buffer has the given size.
                     unsafe { slice::from_raw_parts(ciphertext, ciphertext_size) }
                 };
                 if ciphertext != S::GROUP.server_share() {
@@ -86,10 +87,12 @@ unsafe extern "C" fn init(_: *mut c_void, _: *mut c_void, _: *const Param) -> c_
     1
 }
 
-/// Copies `bytes` to `buffer`, unless that is null, and writes their number to `size`; false if the buffer is too small.
+/// Copies `bytes` to `buffer`, unless it is null, and writes their number to `size`. Returns false
+/// if the buffer is too small.
 ///
 /// # Safety
-/// `buffer` is null or has `*size` bytes, or, if `size` is null, as many as `bytes`.
+/// `buffer` is null or has `*size` bytes. If `size` is null, it has at least as many bytes as
+/// `bytes`.
 unsafe fn give(
     core: &Core,
     what: &str,
@@ -97,7 +100,7 @@ unsafe fn give(
     buffer: *mut c_uchar,
     size: *mut usize,
 ) -> bool {
-    // SAFETY: `size` is null or a place.
+    // SAFETY: `size` is null or writable.
     if let Some(size) = unsafe { size.as_mut() } {
         let (there, needed) = (*size, bytes.len());
         if !buffer.is_null() && there < needed {
@@ -108,7 +111,7 @@ unsafe fn give(
         *size = needed;
     }
     if !buffer.is_null() {
-        // SAFETY: there is room, and libcrypto's buffer is not our constant.
+        // SAFETY: the buffer is large enough, and it does not overlap our constant.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), buffer, bytes.len()) };
     }
     true

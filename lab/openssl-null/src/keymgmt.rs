@@ -1,5 +1,5 @@
-//! Key management: all keys are one and the same, which has no contents. What OpenSSL gets for a key, and for the making of one, is the
-//! provider's context, so that nothing is allocated or freed.
+//! Key management. All keys are equal and have no contents. The provider's context serves as key
+//! and as key generation context, so nothing is allocated or freed.
 
 use core::ffi::{c_int, c_void};
 use core::marker::PhantomData;
@@ -36,20 +36,21 @@ impl<S: NullSize> KeyManagement<S> {
         _: c_int,
         params: *const Param,
     ) -> *mut c_void {
-        // SAFETY: libcrypto hands over our context and parameters, as it does to the function called.
+        // SAFETY: libcrypto passes our context and parameters, as it does to the function called.
         match unsafe { Self::generation_set_params(context, params) } {
             1 => context,
             _ => core::ptr::null_mut(),
         }
     }
 
-    /// The algorithm is the group: a `group` parameter can only repeat its name.
+    /// Checks the `group` parameter. The algorithm is the group, so the parameter can only repeat
+    /// its name.
     unsafe extern "C" fn generation_set_params(
         context: *mut c_void,
         params: *const Param,
     ) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back our context, and parameters.
+            // SAFETY: libcrypto passes our context and parameters.
             let (core, params) = unsafe { (core(context), Params::new(params)) };
             let expected = S::GROUP.name;
             match params.utf8(names::GROUP) {
@@ -66,7 +67,8 @@ impl<S: NullSize> KeyManagement<S> {
 
     unsafe extern "C" fn get_params(key: *mut c_void, params: *mut Param) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back a key, which is our context, and a parameter array to fill in.
+            // SAFETY: libcrypto passes a key, which is our context, and a parameter array to fill
+            // in.
             let (core, params) = unsafe { (core(key), Params::new(params)) };
             let group = S::GROUP;
             for mut param in params.iter() {
@@ -91,10 +93,10 @@ impl<S: NullSize> KeyManagement<S> {
         })
     }
 
-    /// The client's key share arrives here.
+    /// Checks the client's key share.
     unsafe extern "C" fn set_params(key: *mut c_void, params: *const Param) -> c_int {
         guard(0, || {
-            // SAFETY: libcrypto hands back a key, which is our context, and parameters.
+            // SAFETY: libcrypto passes a key, which is our context, and parameters.
             let (core, params) = unsafe { (core(key), Params::new(params)) };
             match params.octets(names::ENCODED_PUBLIC_KEY) {
                 Ok(None) => 1,

@@ -1,4 +1,5 @@
-//! The provider itself: its algorithms, capability and parameters. Its context is the core that loaded it.
+//! The provider itself: its algorithms, capability and parameters. Its context is the core that
+//! loaded it.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr;
@@ -48,10 +49,10 @@ static KEY_ENCAPSULATION: [Algorithm; 3] = [
     Algorithm::END,
 ];
 
-/// The core behind a context, which keys and operations are, too.
+/// Returns the core behind a context. Keys and operations are this context, too.
 ///
 /// # Safety
-/// `context` is what `OSSL_provider_init` gave, and teardown has not been called.
+/// `context` comes from `OSSL_provider_init`, and teardown has not been called.
 pub(crate) unsafe fn core<'a>(context: *const c_void) -> &'a Core {
     // SAFETY: by the caller's promise; it is never changed.
     unsafe { &*context.cast::<Core>() }
@@ -59,7 +60,8 @@ pub(crate) unsafe fn core<'a>(context: *const c_void) -> &'a Core {
 
 unsafe extern "C" fn teardown(context: *mut c_void) {
     guard((), || {
-        // SAFETY: made by `Box::into_raw` in `OSSL_provider_init`; libcrypto calls this last, and once.
+        // SAFETY: made by `Box::into_raw` in `OSSL_provider_init`; libcrypto calls this once, after
+        // all other functions.
         drop(unsafe { Box::from_raw(context.cast::<Core>()) });
     });
 }
@@ -75,7 +77,7 @@ unsafe extern "C" fn gettable_params(_: *mut c_void) -> *const Param {
 
 unsafe extern "C" fn get_params(context: *mut c_void, params: *mut Param) -> c_int {
     guard(0, || {
-        // SAFETY: libcrypto hands back our context, and a parameter array to fill in.
+        // SAFETY: libcrypto passes our context, and a parameter array to fill in.
         let (core, params) = unsafe { (core(context), Params::new(params)) };
         for mut param in params.iter() {
             let key = param.key();
@@ -101,7 +103,7 @@ unsafe extern "C" fn query_operation(
     no_store: *mut c_int,
 ) -> *const Algorithm {
     if !no_store.is_null() {
-        // SAFETY: not null, so a place for the flag. libcrypto's cache of methods may keep ours.
+        // SAFETY: not null, so a place for the flag. libcrypto may cache our methods.
         unsafe { *no_store = 0 };
     }
     match operation {
@@ -118,7 +120,7 @@ unsafe extern "C" fn get_capabilities(
     argument: *mut c_void,
 ) -> c_int {
     guard(0, || {
-        // SAFETY: libcrypto hands over the capability's name.
+        // SAFETY: libcrypto passes the capability's name.
         let capability = unsafe { CStr::from_ptr(capability) };
         if !capability.to_bytes().eq_ignore_ascii_case(TlsGroup::CAPABILITY.to_bytes()) {
             return 1;

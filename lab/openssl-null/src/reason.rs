@@ -6,7 +6,7 @@ use openssl_abi::Item;
 
 /// The provider does not load.
 pub(crate) const REFUSED: u32 = 1;
-/// A key share or ciphertext is not the constant that it should be.
+/// A key share or ciphertext is not the expected constant.
 pub(crate) const INVALID_SHARE: u32 = 2;
 /// The caller's buffer is too small.
 pub(crate) const BUFFER: u32 = 3;
@@ -21,7 +21,7 @@ static REASONS: [Item; 5] = [
     Item::END,
 ];
 
-/// The reasons' texts, for libcrypto.
+/// Returns the reasons' texts for libcrypto.
 pub(crate) unsafe extern "C" fn strings(_: *mut c_void) -> *const Item {
     REASONS.as_ptr()
 }

@@ -16,7 +16,8 @@ fn module() -> PathBuf {
     MODULE.clone()
 }
 
-/// The OpenSSL under test: that of the folder in `FASTKEX_TEST_OPENSSL`, else the system's, with the default provider.
+/// Opens the OpenSSL under test, with the default provider: the libraries in the folder
+/// `FASTKEX_TEST_OPENSSL`, or the system's.
 fn stock_context() -> Option<LibraryContext> {
     let libraries = match std::env::var_os("FASTKEX_TEST_OPENSSL") {
         Some(folder) => Libraries::open_directory(folder).unwrap(),
@@ -39,7 +40,7 @@ fn context() -> LibraryContext {
     context
 }
 
-/// Runs the test called `test` of this file again with `VARIABLE` as given.
+/// Runs the test `test` of this file in a process with `VARIABLE` as given.
 fn again(test: &str, variable: Option<&str>) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--ignored", "--nocapture"]).env_remove(VARIABLE);
@@ -49,7 +50,7 @@ fn again(test: &str, variable: Option<&str>) -> Output {
     command.output().unwrap()
 }
 
-/// Runs a test with `VARIABLE` set, and passes on how it ended.
+/// Runs a test with `VARIABLE` set, and fails if it fails.
 fn with_variable(test: &str) {
     if stock_context().is_none() {
         return;
@@ -138,7 +139,7 @@ fn other_shares() {
     with_variable("refuses_other_shares");
 }
 
-/// Either end answers a share that is not its peer's constant with an alert, not with a handshake.
+/// Either end answers a share that is not its peer's constant with an alert.
 #[test]
 #[ignore = "run by another test"]
 fn refuses_other_shares() {
@@ -202,7 +203,7 @@ fn keys_are_constants() {
     assert!(unknown.is_err());
 }
 
-/// What `make install` would do, without doing it, has nothing of this crate.
+/// `make install` (in a dry run) installs nothing of this crate.
 #[test]
 fn it_is_not_installed() {
     let make = Command::new("make")

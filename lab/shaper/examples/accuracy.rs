@@ -1,4 +1,5 @@
-//! How late what comes through the link is: round trips of small messages, and a transfer, beside what the model says.
+//! Measures the link's delays beyond the model: round trips of small messages, connecting, and a
+//! transfer.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -29,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut direct = connect(server)?;
     let mut alone = Vec::new();
     for _ in 0..200 {
-        // Whoever waits for a link sleeps as deeply.
+        // Sleeps as deeply as a program that waits for the link.
         thread::sleep(ROUND_TRIP);
         alone.extend(round_trips(&mut direct, 1)?);
     }

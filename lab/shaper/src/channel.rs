@@ -1,17 +1,18 @@
-//! One direction of the link, which all connections share.
+//! One direction of the link, shared by all connections.
 
 use std::time::{Duration, Instant};
 
 use crate::link::Link;
 
-/// Payload of a full segment: an Ethernet frame's 1500 bytes without the headers of IPv4 and TCP with its time stamps.
+/// Payload of a full segment: an Ethernet frame's 1500 bytes without the headers of IPv4 and TCP
+/// with its time stamps.
 pub(crate) const SEGMENT: usize = 1448;
-/// Those headers (52) and Ethernet's (14).
+/// Headers of IPv4 and TCP (52) and of Ethernet (14).
 pub(crate) const HEADERS: usize = 66;
-/// No window is larger, as by Linux's default for what a socket may have on its way.
+/// The largest window in bytes, as by Linux's default limit for data in flight on a socket.
 const LARGEST_WINDOW: usize = 4 << 20;
 
-/// What is sent leaves in order, each segment when the one before has left.
+/// A direction of the link. Segments leave in order, each when the one before has left.
 pub(crate) struct Channel {
     link: Link,
     free_at: Instant,
@@ -22,7 +23,7 @@ impl Channel {
         Channel { link, free_at: now }
     }
 
-    /// When a segment arrives that is given to the channel at `departs`.
+    /// Sends a segment at `departs` and returns the time of its arrival.
     pub(crate) fn carry(&mut self, departs: Instant, payload: usize) -> Instant {
         let Some(bits_per_second) = self.link.bits_per_second else {
             return departs + one_way(&self.link);
@@ -32,18 +33,19 @@ impl Channel {
     }
 }
 
-/// Half a round trip.
+/// Returns half a round trip.
 pub(crate) fn one_way(link: &Link) -> Duration {
     link.round_trip / 2
 }
 
-/// How long a segment takes to leave.
+/// Returns the time that a segment takes to leave.
 fn serialisation(payload: usize, bits_per_second: u64) -> Duration {
     let bits = (payload + HEADERS) as u64 * 8;
     Duration::from_nanos((bits * 1_000_000_000).div_ceil(bits_per_second))
 }
 
-/// The largest window, in segments: twice what the link holds in a round trip. More would only wait at its door.
+/// Returns the largest window in segments: twice what the link holds in a round trip. More segments
+/// would only queue in front of the link.
 pub(crate) fn window_limit(link: &Link) -> usize {
     let largest = LARGEST_WINDOW / SEGMENT;
     let Some(bits_per_second) = link.bits_per_second else { return largest };

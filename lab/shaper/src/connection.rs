@@ -1,4 +1,5 @@
-//! A connection through the link: the client's socket, the server's, and a flow each way.
+//! A connection through the link: the client's socket, the server's socket, and a flow in each
+//! direction.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -13,43 +14,43 @@ use crate::channel::{Channel, one_way};
 use crate::flow::{Arrived, Flow};
 use crate::link::Link;
 
-/// Which socket.
+/// Indices of the sockets and of the flows from them.
 pub(crate) const CLIENT: usize = 0;
 pub(crate) const SERVER: usize = 1;
 
-/// A socket that does not block, and what the kernel has said of it.
+/// A socket that does not block, and the state that the kernel has reported.
 struct Socket {
     stream: TcpStream,
     is_connected: bool,
-    /// It may be worth to read.
+    /// A read may return data.
     is_readable: bool,
     is_writable: bool,
     has_failed: bool,
-    /// It sends no more.
+    /// The peer sends no more.
     has_ended: bool,
 }
 
 pub(crate) struct Connection {
     sockets: [Option<Socket>; 2],
-    /// From the client's socket, and from the server's.
+    /// The flow from the client's socket, and the flow from the server's.
     flows: [Flow; 2],
     upstream: SocketAddr,
-    /// When what the client sent to connect arrives at the server.
+    /// The time at which the client's connection request arrives at the server.
     opens: Option<Instant>,
 }
 
-/// What to do next with a connection.
+/// The next step for a connection.
 pub(crate) enum Next {
-    /// Nothing before this, if there is no event.
+    /// Call again at this time, or at an event.
     At(Option<Instant>),
-    /// Give events of the socket to the server to this connection.
+    /// Register the server's socket for events.
     Watch,
-    /// It is over.
+    /// Remove the connection.
     Drop,
 }
 
 impl Connection {
-    /// For a client that has just connected.
+    /// Makes a connection for a client that has just connected.
     pub(crate) fn new(
         client: TcpStream,
         upstream: SocketAddr,
@@ -67,12 +68,12 @@ impl Connection {
         })
     }
 
-    /// The stream on one side.
+    /// Returns the stream on one side.
     pub(crate) fn stream(&self, side: usize) -> Option<&TcpStream> {
         self.sockets[side].as_ref().map(|socket| &socket.stream)
     }
 
-    /// Takes note of an event.
+    /// Records an event.
     pub(crate) fn event(&mut self, side: usize, events: EventFlags, now: Instant) {
         let Some(socket) = &mut self.sockets[side] else { return };
         if !socket.is_connected {
@@ -93,7 +94,8 @@ impl Connection {
         socket.has_failed |= events.contains(EventFlags::ERR);
     }
 
-    /// Does what is to be done until `now`. `channels` are from the client and from the server, `buffer` is scratch memory.
+    /// Performs all steps that are due at `now`. `channels` are the directions from the client and
+    /// from the server. `buffer` is scratch memory.
     pub(crate) fn advance(
         &mut self,
         now: Instant,
@@ -131,13 +133,14 @@ impl Connection {
         Next::At(times.into_iter().chain([self.opens]).flatten().min())
     }
 
-    /// Whether the socket on a side takes data: it then has room, and has not torn the connection down.
+    /// Returns true if the socket on a side takes data: it has room, and has not reset the
+    /// connection.
     fn takes(&self, side: usize) -> bool {
         let socket = self.sockets[side].as_ref();
         socket.is_some_and(|socket| socket.is_writable) && !self.flows[side].is_reset()
     }
 
-    /// Hands to the socket on a side what has arrived.
+    /// Writes arrived data to the socket on a side.
     fn receive(&mut self, side: usize, now: Instant) {
         while self.takes(side) {
             let arrived = self.flows[1 - side].arrived(now);
@@ -145,7 +148,7 @@ impl Connection {
             match arrived {
                 Arrived::Nothing => return,
                 Arrived::End => {
-                    // An error here is an event, too.
+                    // An error here is also reported as an event.
                     let _ = socket.stream.shutdown(Shutdown::Write);
                     self.flows[1 - side].hand_over_end();
                 }
@@ -159,7 +162,7 @@ impl Connection {
                             flow.stick();
                             return;
                         }
-                        // There is no one any more, as the kernel says to whoever sends.
+                        // The receiver is gone. The sender sees a reset, as from the kernel.
                         Err(_) => self.flows[side].reset(now),
                     }
                 }
@@ -168,7 +171,7 @@ impl Connection {
         }
     }
 
-    /// Closes both sockets so that their peers see an error, not an end.
+    /// Closes both sockets with a reset, so that their peers see an error and not an end.
     pub(crate) fn abort(&mut self) {
         for socket in self.sockets.iter().flatten() {
             let _ = set_socket_linger(&socket.stream, Some(Duration::ZERO));
@@ -189,7 +192,8 @@ impl Socket {
         }
     }
 
-    /// Gives to the flow what is there and has room. What has none stays with the kernel, which makes the program wait.
+    /// Reads data from the socket into the flow as far as it has room. The rest stays in the
+    /// kernel's buffers, until the program's writes block.
     fn send(&mut self, flow: &mut Flow, now: Instant, buffer: &mut [u8]) {
         while self.is_readable && !flow.is_reset() {
             let room = flow.room(now).min(buffer.len());
@@ -211,14 +215,15 @@ impl Socket {
                 Err(_) => flow.reset(now),
             }
         }
-        // Nobody would read the error; what the window had no room for goes, as with a program that resets a connection.
+        // No read would report the error. Data without room in the window is dropped, as if a
+        // program had reset the connection.
         if self.has_failed && (self.has_ended || flow.is_waiting()) {
             flow.reset(now);
         }
     }
 }
 
-/// Begins to connect. The outcome is an event.
+/// Begins to connect. The result is reported as an event.
 fn dial(address: SocketAddr) -> io::Result<TcpStream> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;

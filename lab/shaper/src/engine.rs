@@ -1,4 +1,5 @@
-//! The thread that does everything: it waits for sockets and for the next time at which something leaves or arrives.
+//! The thread that runs all connections. It waits for sockets, and for the next departure or
+//! arrival.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -21,20 +22,22 @@ use crate::channel::Channel;
 use crate::connection::{CLIENT, Connection, Next, SERVER};
 use crate::link::Link;
 
-/// What events belong to: these, or twice a connection's number, and which of its sockets.
+/// Data of events: one of these numbers, or twice a connection's number plus the index of its
+/// socket.
 const STOP: u64 = 0;
 const LISTENER: u64 = 1;
 const TIMER: u64 = 2;
 const FIRST_CONNECTION: u64 = 2;
 
-/// After a longer wait than this the processor sleeps deeply, and a timer comes late by about the head start. The timer is then set early
-/// by as much, and the rest of the time is spent looking at the clock.
+/// After a wait longer than this the processor is in a deep sleep state, and a timer is late by
+/// about `HEAD_START`. Such a timer is set earlier by this time, and the thread then polls the
+/// clock.
 const DEEP_SLEEP: Duration = Duration::from_millis(1);
 const HEAD_START: Duration = Duration::from_micros(50);
 
-/// Until the next attempt to accept, where that failed for want of something.
+/// Delay before accepting again after an error such as a lack of memory.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
-/// Read and looked at in one go.
+/// Limits on the bytes of one read and on the events of one wait.
 const BUFFER: usize = 64 << 10;
 const EVENTS: usize = 256;
 
@@ -44,14 +47,15 @@ pub(crate) struct Engine {
     listener: TcpListener,
     accept_again: Option<Instant>,
     epoll: OwnedFd,
-    /// Wakes more precisely than the time-out of a wait, which is in milliseconds or has slack.
+    /// Wakes the thread more precisely than a timeout of `epoll`, which is in milliseconds or has
+    /// slack.
     timer: OwnedFd,
-    /// Told of by `epoll` as long as it is open here.
+    /// Held open, as `epoll` watches it.
     _stop: UnixStream,
     channels: [Channel; 2],
     connections: HashMap<u64, Entry>,
     last_number: u64,
-    /// Times at which connections have something to do; those that no longer hold are passed over.
+    /// Times at which connections have something to do. Outdated entries are skipped.
     agenda: BinaryHeap<Reverse<(Instant, u64)>>,
     buffer: Vec<u8>,
 }
@@ -62,7 +66,8 @@ struct Entry {
 }
 
 impl Engine {
-    /// With a listener for clients; it stops when the other end of `stop` is closed.
+    /// Makes an engine with a listener for clients. It stops when the other end of `stop` is
+    /// closed.
     pub(crate) fn new(
         link: Link,
         upstream: SocketAddr,
@@ -94,7 +99,7 @@ impl Engine {
         })
     }
 
-    /// Runs until it is stopped.
+    /// Runs until the other end of `stop` is closed.
     pub(crate) fn run(mut self) -> io::Result<()> {
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         loop {
@@ -118,7 +123,8 @@ impl Engine {
         }
     }
 
-    /// Does what is due. What becomes due meanwhile is left for after the next look at events, so that nobody starves.
+    /// Performs steps that are due. Steps that become due meanwhile wait until events have been
+    /// handled, so that no connection starves.
     fn keep_agenda(&mut self) {
         let mut now = Instant::now();
         while self.next().is_some_and(|at| at > now && at - now <= HEAD_START) {
@@ -135,12 +141,12 @@ impl Engine {
         }
     }
 
-    /// The first time on the agenda.
+    /// Returns the first time on the agenda.
     fn next(&self) -> Option<Instant> {
         self.agenda.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Sets the timer to what is next on the agenda.
+    /// Sets the timer to the first time on the agenda.
     fn arm(&mut self) -> io::Result<()> {
         let Some(at) = self.next().into_iter().chain(self.accept_again).min() else {
             return Ok(());
@@ -149,7 +155,7 @@ impl Engine {
         if left > DEEP_SLEEP {
             left -= HEAD_START;
         }
-        // Zero would disarm it.
+        // Zero would disarm the timer.
         let left = left.max(Duration::from_nanos(1));
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         let value = Timespec::try_from(left).map_err(|_| ErrorKind::InvalidInput)?;
@@ -164,7 +170,7 @@ impl Engine {
             match self.listener.accept() {
                 Ok((client, _)) => {
                     let now = Instant::now();
-                    // One that cannot be set up is closed.
+                    // A client is disconnected if its connection cannot be set up.
                     let Ok(connection) = Connection::new(client, self.upstream, &self.link, now)
                     else {
                         continue;
@@ -178,7 +184,7 @@ impl Engine {
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock => return,
                     ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
-                    // No file descriptors or no memory: those who wait to be accepted keep waiting.
+                    // No file descriptors or no memory: clients stay in the queue of the listener.
                     _ => {
                         self.accept_again = Some(Instant::now() + ACCEPT_AGAIN);
                         return;
@@ -189,14 +195,14 @@ impl Engine {
     }
 
     fn event(&mut self, number: u64, side: usize, flags: EventFlags) {
-        // It may have gone by an event before this one.
+        // An earlier event may have removed the connection.
         if let Some(entry) = self.connections.get_mut(&number) {
             entry.connection.event(side, flags, Instant::now());
             self.advance(number);
         }
     }
 
-    /// Asks for all events of a socket.
+    /// Registers a socket for all events.
     fn watch(&mut self, number: u64, side: usize) {
         let Some(entry) = self.connections.get_mut(&number) else { return };
         let Some(stream) = entry.connection.stream(side) else { return };

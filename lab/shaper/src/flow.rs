@@ -1,4 +1,5 @@
-//! One direction of a connection: what is on its way, and when it leaves and arrives. Time is an argument; there are no sockets here.
+//! One direction of a connection: its segments, and the times at which they leave and arrive. Times
+//! are arguments, and there are no sockets here.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -7,28 +8,28 @@ use crate::channel::{Channel, SEGMENT, one_way, window_limit};
 use crate::link::Link;
 use crate::window::Window;
 
-/// What one segment holds.
+/// The contents of one segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Load {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(usize),
     /// The sender sends no more.
     End,
-    /// The connection is torn down.
+    /// The sender resets the connection.
     Reset,
 }
 
 struct Segment {
-    /// When it leaves, then when it arrives.
+    /// The time at which it leaves, and later the time at which it arrives.
     at: Instant,
     load: Load,
 }
 
-/// What has arrived and is to be handed to the receiver.
+/// Contents that have arrived for the receiver.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Arrived {
     Nothing,
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(usize),
     End,
 }
@@ -39,23 +40,25 @@ pub(crate) struct Flow {
     window: Window,
     /// The bytes of all segments below, in order.
     bytes: VecDeque<u8>,
-    /// Taken from the sender, whose clock is ahead.
+    /// Segments from the sender that have not left yet, as its clock is ahead.
     departing: VecDeque<Segment>,
-    /// On their way, or arrived and not handed over yet.
+    /// Segments on their way, or arrived and not handed over yet.
     travelling: VecDeque<Segment>,
-    /// How far the sender's clock is ahead: for it, the connection has come about at once.
+    /// The time by which the sender's clock is ahead, as the sender sees its connection established
+    /// at once.
     lead: Duration,
-    /// The sender may have more to send, and has waited for the window since.
+    /// The time since which the sender waits for the window, possibly with more to send.
     waiting: Option<Instant>,
     last_departure: Instant,
-    /// The receiver does not take what has arrived.
+    /// The receiver does not take arrived data.
     is_stuck: bool,
     is_reset: bool,
     has_ended: bool,
 }
 
 impl Flow {
-    /// A flow whose sender's clock is a round trip ahead from `now` on, until [`Flow::catch_up`].
+    /// Makes a flow. The sender's clock is a round trip ahead from `now` on, until
+    /// [`Flow::catch_up`].
     pub(crate) fn new(link: &Link, now: Instant) -> Self {
         Flow {
             one_way: one_way(link),
@@ -72,43 +75,43 @@ impl Flow {
         }
     }
 
-    /// The sender has heard from its peer: from here on its clock is right.
+    /// Corrects the sender's clock, when the sender has received something from its peer.
     pub(crate) fn catch_up(&mut self) {
         self.lead = Duration::ZERO;
     }
 
-    /// How many bytes the window lets the sender send.
+    /// Returns the number of bytes that the window lets the sender send.
     pub(crate) fn room(&mut self, now: Instant) -> usize {
         self.window.settle(now);
         self.window.open() * SEGMENT
     }
 
-    /// Notes that there was no room for what the sender may have.
+    /// Records that the window is full while the sender may have more data.
     pub(crate) fn wait(&mut self, now: Instant) {
         self.waiting.get_or_insert(now + self.lead);
     }
 
-    /// Notes that the sender has nothing to send.
+    /// Records that the sender has nothing to send.
     pub(crate) fn rest(&mut self) {
         self.waiting = None;
     }
 
-    /// Whether the sender waits for the window.
+    /// Returns true if the sender waits for the window.
     pub(crate) fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
 
-    /// Whether the sender has torn the connection down.
+    /// Returns true if the sender has reset the connection.
     pub(crate) fn is_reset(&self) -> bool {
         self.is_reset
     }
 
-    /// Whether all has been handed over, the end included.
+    /// Returns true if everything has been handed over, the end included.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// Takes bytes from the sender: no more than there is [`Flow::room`] for.
+    /// Takes bytes from the sender, at most as many as [`Flow::room`] returns.
     pub(crate) fn admit(&mut self, now: Instant, bytes: &[u8]) {
         let ready = self.waiting.unwrap_or(now + self.lead);
         self.bytes.extend(bytes);
@@ -118,13 +121,13 @@ impl Flow {
         }
     }
 
-    /// The sender ends its side.
+    /// Ends the sender's side.
     pub(crate) fn end(&mut self, now: Instant) {
         let ready = self.waiting.take().unwrap_or(now + self.lead);
         self.depart_at(ready, Load::End);
     }
 
-    /// The sender tears the connection down.
+    /// Resets the connection from the sender's side.
     pub(crate) fn reset(&mut self, now: Instant) {
         self.waiting = None;
         if !self.is_reset {
@@ -133,7 +136,7 @@ impl Flow {
         }
     }
 
-    /// There is no one to connect to: as [`Flow::reset`], by a host whose clock is right.
+    /// Refuses the connection: like [`Flow::reset`], by a host whose clock is not ahead.
     pub(crate) fn refuse(&mut self, now: Instant) {
         self.catch_up();
         self.reset(now);
@@ -144,7 +147,7 @@ impl Flow {
         self.departing.push_back(Segment { at: self.last_departure, load });
     }
 
-    /// Gives to the channel what leaves until `now`.
+    /// Passes the segments that leave until `now` to the channel.
     pub(crate) fn depart(&mut self, now: Instant, channel: &mut Channel) {
         while let Some(segment) = self.departing.pop_front() {
             if segment.at > now {
@@ -157,7 +160,7 @@ impl Flow {
         }
     }
 
-    /// What has arrived until `now`.
+    /// Returns the contents that have arrived until `now`.
     pub(crate) fn arrived(&self, now: Instant) -> Arrived {
         let mut sum = 0;
         for segment in self.travelling.iter().take_while(|segment| segment.at <= now) {
@@ -170,7 +173,8 @@ impl Flow {
         if sum == 0 { Arrived::Nothing } else { Arrived::Bytes(sum) }
     }
 
-    /// Whether a reset has arrived, which waits for nothing that the receiver does not take.
+    /// Returns true if a reset has arrived. A reset does not wait for data that the receiver does
+    /// not take.
     pub(crate) fn reset_arrived(&self, now: Instant) -> bool {
         self.resets_at().is_some_and(|at| at <= now)
     }
@@ -179,18 +183,19 @@ impl Flow {
         self.travelling.back().filter(|last| last.load == Load::Reset).map(|last| last.at)
     }
 
-    /// The next bytes: at least one and at most `count`, of those that have arrived.
+    /// Returns the next bytes of those that have arrived: at least one and at most `count`.
     pub(crate) fn front(&self, count: usize) -> &[u8] {
         let (front, _) = self.bytes.as_slices();
         &front[..count.min(front.len())]
     }
 
-    /// The receiver takes no more for the time being.
+    /// Records that the receiver takes no more data for now.
     pub(crate) fn stick(&mut self) {
         self.is_stuck = true;
     }
 
-    /// The receiver has taken `count` bytes. Each segment is acknowledged as it arrives, or as the receiver takes it if it was stuck.
+    /// Removes `count` bytes that the receiver has taken. Each segment is acknowledged at its
+    /// arrival, or now if the receiver was stuck.
     pub(crate) fn hand_over(&mut self, now: Instant, mut count: usize) {
         self.bytes.drain(..count);
         while let Some(segment) = self.travelling.front_mut() {
@@ -209,13 +214,13 @@ impl Flow {
         }
     }
 
-    /// The receiver knows of the end.
+    /// Removes the end, which the receiver has been told.
     pub(crate) fn hand_over_end(&mut self) {
         self.travelling.pop_front();
         self.has_ended = true;
     }
 
-    /// When there is something to do next. What arrives counts only if the receiver takes it.
+    /// Returns the time of the next step. Arrivals count only if the receiver takes them.
     pub(crate) fn next(&self, receiver_takes: bool) -> Option<Instant> {
         let departs = self.departing.front().map(|segment| segment.at);
         let arrives = self.travelling.front().filter(|_| receiver_takes).map(|segment| segment.at);
@@ -234,7 +239,8 @@ mod tests {
         Link { round_trip: ROUND_TRIP, bits_per_second }
     }
 
-    /// A sender that always has more, until `total` bytes are sent: how long until the last of them arrives.
+    /// Sends `total` bytes with a sender that always has more. Returns the time until the last byte
+    /// arrives.
     fn transfer(link: Link, total: usize) -> Duration {
         let start = Instant::now();
         let mut channel = Channel::new(link, start);
@@ -274,7 +280,8 @@ mod tests {
 
     #[test]
     fn long_transfers_take_the_time_of_their_frames() {
-        // The window grows past what the link holds after one round trip: ten frames are 12 ms, and the link is idle until 20 + 1.2.
+        // The window exceeds what the link holds after one round trip: ten frames take 12 ms, and
+        // the link is idle until 20 + 1.2 ms.
         let frame = Duration::from_nanos(1_211_200);
         let time = transfer(link(Some(10_000_000)), 1000 * SEGMENT);
         let idle = ROUND_TRIP + frame - 10 * frame;
@@ -290,7 +297,7 @@ mod tests {
         let soon = start + Duration::from_millis(3);
         flow.admit(soon, b"first");
         flow.catch_up();
-        // Order is kept.
+        // The order is kept.
         flow.admit(soon, b"second");
         flow.end(soon);
         let departs = soon + ROUND_TRIP;
@@ -329,7 +336,7 @@ mod tests {
         // Acknowledged when it is taken, not when it arrived.
         flow.hand_over(later, room);
         assert_eq!(flow.next(true), Some(later + ROUND_TRIP / 2));
-        // A reset passes what the receiver does not take.
+        // A reset overtakes data that the receiver does not take.
         let again = flow.room(later + ROUND_TRIP);
         flow.admit(later + ROUND_TRIP, &vec![0; again]);
         flow.reset(later + ROUND_TRIP);

@@ -1,4 +1,4 @@
-//! What a link is like, and how that is written.
+//! Parameters of a link, and their text format.
 
 use std::error::Error;
 use std::fmt::{self, Display};
@@ -7,26 +7,28 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Beyond these a link is a slip of the pen.
+/// Limits, beyond which a value is taken for a typing error.
 const LONGEST_ROUND_TRIP: Duration = Duration::from_secs(10);
 const LEAST_BANDWIDTH: u64 = 1_000;
 const MOST_BANDWIDTH: u64 = 100_000_000_000;
 
-/// A link, the same in both directions.
+/// A link with the same parameters in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// What `ping` would show: half of it is spent in each direction. At most 10 s. In JSON, milliseconds.
+    /// The round trip as `ping` would show it, half of it in each direction. At most 10 s. In JSON,
+    /// milliseconds.
     #[serde(
         rename = "round_trip_ms",
         serialize_with = "to_milliseconds",
         deserialize_with = "from_milliseconds"
     )]
     pub round_trip: Duration,
-    /// In each direction, headers included, shared by all connections; 1 kbit/s to 100 Gbit/s, or without a limit.
+    /// Bandwidth of each direction, headers included, shared by all connections: 1 kbit/s to 100
+    /// Gbit/s, or `None` for no limit.
     pub bits_per_second: Option<u64>,
 }
 
-/// What is wrong with how a link is written or put together: one line.
+/// The reason why a link's text or parameters are invalid, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidLink(String);
 
@@ -34,7 +36,7 @@ impl Link {
     /// Reads a round-trip time: a number and `us`, `ms` or `s`, as in `20ms` or `1.5s`.
     ///
     /// # Errors
-    /// It is none, or longer than 10 s.
+    /// The text is no such time, or the time is longer than 10 s.
     pub fn parse_round_trip(text: &str) -> Result<Duration, InvalidLink> {
         const UNITS: [(&str, u64); 3] = [("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
         let nanoseconds = scaled(text, &UNITS).ok_or_else(|| {
@@ -47,10 +49,11 @@ impl Link {
         Ok(round_trip)
     }
 
-    /// Reads bits per second: a number and `kbit`, `mbit` or `gbit` (powers of ten), as in `10mbit` or `1.5gbit`.
+    /// Reads bits per second: a number and `kbit`, `mbit` or `gbit` (powers of ten), as in `10mbit`
+    /// or `1.5gbit`.
     ///
     /// # Errors
-    /// It is none, or below 1 kbit/s or above 100 Gbit/s.
+    /// The text is no bandwidth, or the bandwidth is below 1 kbit/s or above 100 Gbit/s.
     pub fn parse_bandwidth(text: &str) -> Result<u64, InvalidLink> {
         const UNITS: [(&str, u64); 3] =
             [("kbit", 1_000), ("mbit", 1_000_000), ("gbit", 1_000_000_000)];
@@ -63,7 +66,7 @@ impl Link {
         Ok(bits)
     }
 
-    /// Whether this can be modelled.
+    /// Checks that the link can be modelled.
     pub(crate) fn check(&self) -> Result<(), InvalidLink> {
         if self.round_trip > LONGEST_ROUND_TRIP {
             return Err(InvalidLink(format!(
@@ -85,7 +88,8 @@ impl Link {
     }
 }
 
-/// A decimal number and one of `units`, as a whole number of what the units count. Digits beyond that are cut off.
+/// Reads a decimal number followed by one of `units`, multiplies the number by the unit's factor,
+/// and truncates the product to a whole number.
 fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(split);
@@ -103,10 +107,10 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     Some(sum)
 }
 
-/// In the largest of three units of which there is at least one.
+/// Writes a number in the largest of three units that is at most the number, else in the smallest.
 fn in_units(f: &mut fmt::Formatter<'_>, number: u64, units: [(&str, u64); 3]) -> fmt::Result {
     let (name, scale) = units.into_iter().find(|(_, scale)| number >= *scale).unwrap_or(units[2]);
-    // Printed as short as it is exact.
+    // Prints the shortest exact decimal number.
     write!(f, "{} {name}", number as f64 / scale as f64)
 }
 

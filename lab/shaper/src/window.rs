@@ -1,30 +1,32 @@
-//! How many segments may be on their way: TCP's slow start (RFC 5681, initial window of RFC 6928), without losses.
+//! Size of the congestion window: TCP's slow start (RFC 5681, initial window of RFC 6928), without
+//! losses.
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Of RFC 6928, in segments.
+/// The initial window of RFC 6928, in segments.
 const INITIAL: usize = 10;
 
 /// The window of one direction of a connection.
 pub(crate) struct Window {
-    /// In segments: what is on its way or not acknowledged yet, and `credits`.
+    /// The window in segments: segments that are not acknowledged yet, and `credits`.
     size: usize,
     limit: usize,
-    /// For each segment that may be sent, since when.
+    /// One entry for each segment that may be sent: the time since when it may.
     credits: VecDeque<Instant>,
-    /// When acknowledgements arrive that are on their way.
+    /// Arrival times of acknowledgements on their way.
     acknowledgements: VecDeque<Instant>,
     sent: u64,
     acknowledged: u64,
-    /// The round ends when so many segments are acknowledged.
+    /// The value of `acknowledged` at which the round ends.
     round: u64,
     /// The most segments on their way in this round.
     peak: usize,
 }
 
 impl Window {
-    /// A window that is open from `now` on and grows to `limit` segments, or to the initial window if that is more.
+    /// Makes a window that is open from `now` on and grows to `limit` segments, or to the initial
+    /// window if that is larger.
     pub(crate) fn new(now: Instant, limit: usize) -> Self {
         Window {
             size: INITIAL,
@@ -38,12 +40,12 @@ impl Window {
         }
     }
 
-    /// Segments that may be sent.
+    /// Returns the number of segments that may be sent.
     pub(crate) fn open(&self) -> usize {
         self.credits.len()
     }
 
-    /// Takes one of those; since when it might have been sent.
+    /// Takes one credit and returns the time since when the segment might have been sent.
     pub(crate) fn send(&mut self) -> Option<Instant> {
         let credit = self.credits.pop_front()?;
         self.sent += 1;
@@ -51,17 +53,18 @@ impl Window {
         Some(credit)
     }
 
-    /// The acknowledgement of the oldest segment on its way arrives at `at`, or after that of the one before.
+    /// Schedules the acknowledgement of the oldest segment on its way. It arrives at `at`, but not
+    /// before earlier acknowledgements.
     pub(crate) fn acknowledge(&mut self, at: Instant) {
         let at = self.acknowledgements.back().map_or(at, |last| at.max(*last));
         self.acknowledgements.push_back(at);
     }
 
-    /// Takes in the acknowledgements that have arrived.
+    /// Processes the acknowledgements that have arrived.
     pub(crate) fn settle(&mut self, now: Instant) {
         while let Some(at) = self.opens().filter(|at| *at <= now) {
             self.acknowledgements.pop_front();
-            // A window that is not made use of does not grow (RFC 7661).
+            // A window that is not used does not grow (RFC 7661).
             if self.size < self.limit && self.size < 2 * self.peak {
                 self.size += 1;
                 self.credits.push_back(at);
@@ -75,7 +78,7 @@ impl Window {
         }
     }
 
-    /// When the next acknowledgement arrives.
+    /// Returns the arrival time of the next acknowledgement.
     pub(crate) fn opens(&self) -> Option<Instant> {
         self.acknowledgements.front().copied()
     }
@@ -93,7 +96,8 @@ mod tests {
 
     const ROUND_TRIP: Duration = Duration::from_millis(100);
 
-    /// Sends in each round as many segments as it may, but no more than `wanted`; how many those are.
+    /// Sends in each round as many segments as the window allows, but at most `wanted`. Returns the
+    /// number for each round.
     fn rounds(window: &mut Window, start: Instant, wanted: usize) -> Vec<usize> {
         let round = |number| {
             let now = start + ROUND_TRIP * number;
@@ -124,7 +128,8 @@ mod tests {
         rounds(&mut window, start, 5);
         window.settle(start + ROUND_TRIP * 6);
         assert_eq!(window.open(), INITIAL);
-        // One segment more than half of it: as far as that is half of it.
+        // With six segments in a round, more than half of the window is used. It grows to twice
+        // that number.
         let mut window = Window::new(start, 100);
         rounds(&mut window, start, 6);
         window.settle(start + ROUND_TRIP * 6);

@@ -1,5 +1,6 @@
-//! The link between a client and a server: what takes how long, and what passes through. Nothing
-//! may be faster than the model; that it is hardly slower may take some attempts on a busy machine.
+//! The link between a client and a server: delays, and the data and errors that pass through.
+//! Nothing may be faster than the model. On a busy machine, a test may need several attempts to
+//! show that it is hardly slower.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -28,7 +29,7 @@ fn server(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
     address
 }
 
-/// A test that hangs is to fail.
+/// Sets timeouts, so that a test fails instead of hanging.
 fn patient(stream: TcpStream) -> TcpStream {
     stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream.set_write_timeout(Some(TIMEOUT)).unwrap();
@@ -49,7 +50,7 @@ fn echo(mut stream: TcpStream) {
     }
 }
 
-/// Answers with one byte when everything has come.
+/// Answers with one byte when all data has arrived.
 fn count(mut stream: TcpStream) {
     let mut all = Vec::new();
     stream.read_to_end(&mut all).unwrap();
@@ -65,7 +66,8 @@ fn reset(stream: TcpStream) {
     set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
 }
 
-/// Takes at least `expected`, and in one of some attempts at most `slack` more.
+/// Checks that `what` takes at least `expected`, and at most `slack` more in one of several
+/// attempts.
 #[track_caller]
 fn takes(expected: Duration, slack: Duration, mut what: impl FnMut() -> Duration) {
     let (start, mut times) = (Instant::now(), Vec::new());
@@ -121,12 +123,13 @@ fn a_server_that_speaks_first_is_heard_after_two_round_trips() {
 
 #[test]
 fn large_flights_take_more_round_trips() {
-    // 1 MB are 691 segments: 10, 20, ... 320 in six rounds, and a seventh.
+    // 1 MB is 691 segments: 10, 20, ... 320 in six rounds, and a seventh.
     let shaper = Shaper::start(link(20, None), server(count)).unwrap();
     takes(milliseconds(20.0 * (2.0 + 6.0)), milliseconds(15.0), || send(&shaper, 1_000_000));
 }
 
-/// Sends so many bytes on a connection of its own; how long until the server's answer is here.
+/// Sends `bytes` bytes on a connection of its own. Returns the time until the server's answer
+/// arrives.
 fn send(shaper: &Shaper, bytes: usize) -> Duration {
     let start = Instant::now();
     let mut client = connect(shaper);
@@ -136,7 +139,7 @@ fn send(shaper: &Shaper, bytes: usize) -> Duration {
     start.elapsed()
 }
 
-/// In full segments of 1448 bytes with 66 bytes of headers.
+/// Returns the time of full segments of 1448 bytes with 66 bytes of headers.
 fn at_ten_megabits(bytes: usize) -> Duration {
     let frames = bytes + bytes.div_ceil(1448) * 66;
     Duration::from_secs_f64(frames as f64 * 8.0 / 10e6)
@@ -175,8 +178,7 @@ fn directions_do_not_share() {
         writes.join().unwrap();
     };
     let shaper = Shaper::start(link(4, Some(10_000_000)), server(both)).unwrap();
-    // Sent from both ends at once, as soon as the connection has come about for them: the server's
-    // begin later by half a round trip.
+    // Both ends send as soon as they are connected. The server begins later by half a round trip.
     let expected = milliseconds(4.0 * 2.0) + at_ten_megabits(300_000);
     takes(expected, milliseconds(20.0), || {
         let start = Instant::now();
@@ -188,7 +190,7 @@ fn directions_do_not_share() {
     });
 }
 
-/// Bytes in which each place is told from most others.
+/// Returns random bytes, in which misplaced bytes are detected.
 fn pattern(length: usize) -> Vec<u8> {
     let mut numbers = artifacts::Numbers::new(1);
     (0..length).map(|_| numbers.bits() as u8).collect()
@@ -209,7 +211,7 @@ fn bytes_keep_their_order_on_many_connections_at_once() {
                     let mut got = Vec::new();
                     reader.read_to_end(&mut got).map(|_| got)
                 });
-                // In pieces of odd sizes, so that segments are not all full.
+                // In pieces of odd sizes, so that not all segments are full.
                 sent.chunks(997 + from).for_each(|piece| client.write_all(piece).unwrap());
                 client.shutdown(Shutdown::Write).unwrap();
                 let got = reads.join().unwrap().unwrap();
@@ -257,7 +259,7 @@ fn a_reset_by_the_server_reaches_the_client() {
     });
 }
 
-/// A server that has one connection, and gives what becomes of it.
+/// Starts a server for one connection. The thread returns the result of `serve`.
 fn once<T: Send + 'static>(
     serve: impl FnOnce(TcpStream) -> T + Send + 'static,
 ) -> (SocketAddr, JoinHandle<T>) {
@@ -275,7 +277,8 @@ fn a_reset_by_the_client_reaches_the_server_after_what_was_sent() {
     let shaper = Shaper::start(link(10, None), address).unwrap();
     let mut client = connect(&shaper);
     client.write_all(b"abc").unwrap();
-    // A reset takes with it what the other end has not read; here that is the link.
+    // A reset discards data that the other end, here the link, has not read. So it waits until the
+    // link has.
     thread::sleep(milliseconds(100.0));
     reset(client);
     assert_eq!(served.join().unwrap(), ErrorKind::ConnectionReset);
@@ -284,7 +287,8 @@ fn a_reset_by_the_client_reaches_the_server_after_what_was_sent() {
 #[test]
 fn a_client_that_has_gone_is_told_to_a_server_that_goes_on() {
     let (address, served) = once(|mut stream| {
-        // Nothing more comes, but that is no reason to stop; what nobody takes is.
+        // The end of the client's data does not stop the server, but data that is not accepted
+        // does.
         stream.read_to_end(&mut Vec::new()).unwrap();
         stream.write_all(b"!").unwrap();
         thread::sleep(milliseconds(300.0));
@@ -300,7 +304,7 @@ fn a_client_that_has_gone_is_told_to_a_server_that_goes_on() {
 fn a_reset_does_not_wait_for_what_the_receiver_does_not_take() {
     let (address, served) = once(|mut stream| {
         let start = Instant::now();
-        // Looks for errors alone.
+        // Checks for errors without reading.
         while start.elapsed() < TIMEOUT {
             if let Some(error) = stream.take_error().unwrap() {
                 return Some(error.kind());
@@ -324,7 +328,7 @@ fn a_reset_does_not_wait_for_what_the_receiver_does_not_take() {
     assert!(start.elapsed() < TIMEOUT / 2);
 }
 
-/// A client's connection ends by a reset, a round trip after it began.
+/// Checks that a client's connection ends with a reset, a round trip after it began.
 fn is_refused(shaper: &Shaper) {
     takes(shaper.link().round_trip, milliseconds(8.0), || {
         let start = Instant::now();
@@ -336,7 +340,7 @@ fn is_refused(shaper: &Shaper) {
 
 #[test]
 fn a_server_that_refuses_is_a_reset() {
-    // Bound, so that no one else has the port, but nobody listens.
+    // Bound, so that no other process gets the port, but not listening.
     let nobody = rustix::net::socket(
         rustix::net::AddressFamily::INET,
         rustix::net::SocketType::STREAM,
@@ -351,7 +355,7 @@ fn a_server_that_refuses_is_a_reset() {
 
 #[test]
 fn a_server_that_cannot_be_reached_is_a_reset() {
-    // No address of one host, so that no network says otherwise.
+    // The broadcast address belongs to no single host, so no network can make it reachable.
     let everybody = SocketAddr::from(([255, 255, 255, 255], 9));
     is_refused(&Shaper::start(link(20, None), everybody).unwrap());
 }
@@ -375,7 +379,7 @@ fn a_receiver_that_takes_nothing_stops_the_sender() {
             Err(_) => thread::sleep(milliseconds(1.0)),
         }
     }
-    // The kernel's buffers, on both sides, and the window.
+    // The kernel's buffers on both sides, and the window.
     assert!(sent < 64 << 20, "{sent} bytes");
     assert!(until - start < milliseconds(500.0), "still taking");
     drop(client);
@@ -398,7 +402,7 @@ fn nothing_is_left_when_the_shaper_goes() {
     assert_eq!(client.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
     assert_eq!(served.join().unwrap(), ErrorKind::ConnectionReset);
     assert_eq!(TcpStream::connect(address).unwrap_err().kind(), ErrorKind::ConnectionRefused);
-    // With no connection, too.
+    // Also without a connection.
     drop(Shaper::start(link(10, None), address).unwrap());
 }
 

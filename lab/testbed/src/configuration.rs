@@ -11,9 +11,9 @@ use output::Failure;
 
 use crate::{Offer, Set};
 
-/// The start of all files. No tickets: no session is resumed, and without TCP_NODELAY, which
-/// unbound does not set, the answer would wait for the client's delayed acknowledgement of them, 40
-/// ms.
+/// Start of every configuration. Session tickets are off, so that no session is resumed. With them,
+/// unbound's answer would also wait 40 ms for the client's delayed acknowledgement, as unbound does
+/// not set TCP_NODELAY.
 const FULL_HANDSHAKES: &str = "openssl_conf = start
 [start]
 ssl_conf = tls
@@ -23,20 +23,20 @@ system_default = full_handshakes
 NumTickets = 0
 ";
 
-/// The name of the module in the configuration. stunnel has a property query with a provider of its
-/// own in it, which does away with [`preference`]; libcrypto then takes what comes first, by the
-/// names of its providers.
+/// Returns the module's name in the configuration. stunnel replaces [`preference`] with a property
+/// query of its own. libcrypto then takes the first match in the order of provider names.
 fn provider(uses_fastkex: bool) -> &'static str {
     if uses_fastkex { "before-default" } else { "fastkex" }
 }
 
-/// The property query that selects an implementation of X25519 and Ed25519.
+/// Returns the property query that selects an implementation of X25519 and Ed25519.
 pub(crate) fn preference(uses_fastkex: bool) -> &'static str {
     if uses_fastkex { "?provider=fastkex" } else { "?provider=default" }
 }
 
-/// Keys of the module's section: the groups of some lists; X25519 and Ed25519 with `uses_fastkex`,
-/// which the module would keep to itself where they are not the faster ones.
+/// Returns the keys of the module's section: the groups that `lists` name, and with `uses_fastkex`
+/// X25519 and Ed25519. Without these two the module would not offer X25519 and Ed25519 on machines
+/// on which its implementations are not faster.
 pub(crate) fn keys<'a>(
     uses_fastkex: bool,
     lists: impl Iterator<Item = &'a str>,
@@ -50,7 +50,7 @@ pub(crate) fn keys<'a>(
 }
 
 impl Set {
-    /// Whether the set's OpenSSL with the modules has all groups of a list, which may be of use
+    /// Returns true if the set's OpenSSL with the modules knows all groups of a list. Can be called
     /// before servers are started.
     ///
     /// # Errors
@@ -60,9 +60,9 @@ impl Set {
         Ok(accepts(&context, groups))
     }
 
-    /// Writes the configuration of a server whose ports accept these offers, all of them with
-    /// fastkex or none, and gives its path. With `sets_groups`, those of the first are for whatever
-    /// speaks TLS.
+    /// Writes the configuration of a server whose ports accept these offers and returns its path.
+    /// Either all offers use fastkex or none. With `sets_groups`, the groups of the first offer
+    /// apply to all TLS connections of the process.
     pub(crate) fn configure(
         &self,
         name: &str,
@@ -102,15 +102,15 @@ impl Set {
         Ok(text)
     }
 
-    /// A configuration in the stage's folder with an addition.
+    /// Adds `addition` to a configuration in the stage's folder.
     fn add(&self, base: &str, addition: &Addition<'_>) -> Result<String, Failure> {
         let path = self.stage.folder().join(base);
         let config = Config::load(&path, &|_| None).map_err(Failure::new)?;
         compose(Some(Base { config: &config, path: &path }), addition).map_err(Failure::new)
     }
 
-    /// The library context of a server with the configuration for such offers and the set's
-    /// OpenSSL.
+    /// Makes the library context that a server with the set's OpenSSL and the configuration for
+    /// `offers` would have.
     fn context(&self, offers: &[&Offer]) -> Result<LibraryContext, Failure> {
         let text = self.text(offers, None)?;
         let context = LibraryContext::new(&self.libraries).map_err(Failure::new)?;
@@ -135,7 +135,7 @@ impl Set {
     }
 }
 
-/// Names of further modules, by their place.
+/// Returns the name of a further module by its index.
 fn further_name(index: usize) -> String {
     format!("module{index}")
 }
@@ -154,7 +154,7 @@ fn accepts(context: &LibraryContext, groups: &str) -> bool {
     SslContext::client(context).and_then(|client| client.groups(groups)).is_ok()
 }
 
-/// Says which groups of a list are unknown, and which are not.
+/// Fails with the unknown groups of a list and the known groups, if OpenSSL does not accept it.
 pub(crate) fn check_groups(context: &LibraryContext, list: &str) -> Result<(), Failure> {
     if accepts(context, list) {
         return Ok(());
@@ -168,7 +168,7 @@ pub(crate) fn check_groups(context: &LibraryContext, list: &str) -> Result<(), F
         .filter(|group| !group.built_in_list && !group.remove && !accepts(context, &group.name))
         .map(|group| group.name.as_str())
         .collect();
-    // Some have several names.
+    // Some groups have several names.
     let known: BTreeMap<_, _> =
         context.tls_groups().into_iter().map(|group| (group.id, group.name)).collect();
     let known: Vec<_> = known.into_values().collect();
@@ -180,7 +180,7 @@ pub(crate) fn check_groups(context: &LibraryContext, list: &str) -> Result<(), F
     )))
 }
 
-/// A module that is loaded by its path.
+/// Loads a module by its path.
 pub(crate) fn load(context: &LibraryContext, module: &Path) -> Result<(), Failure> {
     let path = module.display().to_string();
     context.load_provider(&path).map_err(Failure::about(&path))?.keep();

@@ -1,4 +1,4 @@
-//! HAProxy as a TCP load balancer, which hands on what it does not understand.
+//! HAProxy as a TCP load balancer, which forwards TLS without reading it.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use output::Failure;
 
 use crate::{Listening, Program, Set, Started, answers, version};
 
-/// Starts HAProxy with a port in front of each of these.
+/// Starts HAProxy with a port in front of each of these servers.
 ///
 /// # Errors
 /// HAProxy does not start.
@@ -40,7 +40,7 @@ pub fn before(set: &Set, servers: &[Listening]) -> Result<Started, Failure> {
     Ok(Started::Listening(listening.collect()))
 }
 
-/// One thread, as the servers have one.
+/// Global settings and defaults. HAProxy has one thread, like the servers.
 const GLOBAL: &str = "global
     nbthread 1
     maxconn 2000

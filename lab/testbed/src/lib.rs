@@ -1,10 +1,10 @@
-//! Stock programs in a folder of their own, and stock servers on loopback: set up as they are
-//! installed, asked for their processor time, and torn down.
+//! Installed programs in a temporary folder, and servers on loopback: setup, processor time,
+//! teardown.
 //!
-//! A [`Stage`] is the folder with its processes. A [`Set`] holds what they share: a folder,
-//! certificates, the module, a processor to run on. Each function starts one kind of server with an
-//! own port for each [`Offer`], and says where it is [`Listening`] once it answers there. All of it
-//! goes with the set.
+//! A [`Stage`] is a folder and the processes in it. A [`Set`] adds what the servers share:
+//! certificates, the module, a processor to run on. Each start function starts one kind of server
+//! with a port for each [`Offer`], and returns the [`Listening`] ports once they answer. Dropping
+//! the set ends the processes and removes the folder.
 //!
 //! ```no_run
 //! use openssl_runtime::{KeyType, Libraries};
@@ -56,9 +56,9 @@ pub use stage::{
 pub use stunnel::{OwnStunnel, start as stunnel, start_own as own_stunnel};
 pub use unbound::{program as unbound_program, start as unbound};
 
-/// The name that every certificate is for, besides 127.0.0.1.
+/// The host name in every certificate, besides 127.0.0.1.
 pub const SERVER_NAME: &str = "localhost";
-/// The name whose addresses unbound knows, and no other.
+/// The only name that unbound answers.
 pub const DNS_NAME: &str = "example.test";
 /// Its A record: an address of RFC 5737, for documentation.
 pub const DNS_ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
@@ -70,64 +70,64 @@ pub const DNS_ADDRESS_6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 
 pub struct Offer {
     /// Groups, as in OpenSSL's lists.
     pub groups: String,
-    /// Whether X25519 and Ed25519 are computed by fastkex, whatever the machine; else by OpenSSL.
+    /// True if fastkex computes X25519 and Ed25519 on any machine, false if OpenSSL does.
     pub uses_fastkex: bool,
 }
 
-/// A server, or what stands between it and the client.
+/// A server, or a program between it and the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// With its version: `nginx 1.22.1`.
+    /// Name and version: `nginx 1.22.1`.
     pub name: String,
-    /// The processes that were started; their children, such as workers, are looked up when they
-    /// are asked for.
+    /// The processes that were started. Their children, such as workers, are looked up at each
+    /// query.
     pub processes: Vec<u32>,
 }
 
-/// A port that answers.
+/// A port that accepts connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listening {
-    /// The groups that are accepted there.
+    /// The groups that the port accepts.
     pub offer: Offer,
-    /// On 127.0.0.1.
+    /// The port on 127.0.0.1.
     pub port: u16,
     /// The TLS server. Several ports may share its processes.
     pub tls: Program,
-    /// The version of its OpenSSL: `3.0.22`.
+    /// The version of the TLS server's OpenSSL: `3.0.22`.
     pub openssl: String,
-    /// Programs in front of it and behind it, from the client on.
+    /// Programs in front of the TLS server and behind it, in order from the client.
     pub others: Vec<Program>,
 }
 
 /// The result of starting a server.
 #[derive(Clone, Debug)]
 pub enum Started {
-    /// A port for each offer, in their order.
+    /// One port for each offer, in their order.
     Listening(Vec<Listening>),
-    /// The program is not installed: a line that says which package has it.
+    /// The program is not installed. Holds a line that names its package.
     Absent(String),
 }
 
 impl Offer {
-    /// These groups, with X25519 and Ed25519 by OpenSSL.
+    /// Makes an offer of these groups, with X25519 and Ed25519 by OpenSSL.
     pub fn new(groups: impl Into<String>) -> Self {
         Self { groups: groups.into(), uses_fastkex: false }
     }
 
-    /// The same with X25519 and Ed25519 by fastkex.
+    /// Makes the same offer with X25519 and Ed25519 by fastkex.
     pub fn with_fastkex(self) -> Self {
         Self { uses_fastkex: true, ..self }
     }
 }
 
 impl Program {
-    /// Seconds of processor time of all its processes so far; `None` if one that was started has
-    /// ended.
+    /// Returns the processor time of all its processes so far, in seconds, or `None` if a started
+    /// process has ended.
     pub fn seconds(&self) -> Option<f64> {
         let mut seconds = 0.0;
         for &process in &self.processes {
             seconds += processor::seconds_of(process)?;
-            // One that ends meanwhile no longer counts, as one that ended before.
+            // A child that ends during the query is not counted, like children that ended earlier.
             seconds += children(process).into_iter().filter_map(processor::seconds_of).sum::<f64>();
         }
         Some(seconds)
@@ -135,7 +135,7 @@ impl Program {
 }
 
 impl Program {
-    /// Its processes now, children included.
+    /// Returns its running processes, children included.
     pub fn all_processes(&self) -> Vec<u32> {
         let each = |&process: &u32| [process].into_iter().chain(children(process));
         self.processes.iter().flat_map(each).collect()
@@ -143,19 +143,19 @@ impl Program {
 }
 
 impl Listening {
-    /// Seconds of processor time of what speaks TLS so far, as [`Program::seconds`]; for all ports
-    /// that share its processes.
+    /// Returns the processor time of the TLS server so far, in seconds, like [`Program::seconds`].
+    /// Ports that share processes share this time.
     pub fn seconds(&self) -> Option<f64> {
         self.tls.seconds()
     }
 
-    /// All programs with their versions, the one that speaks TLS first.
+    /// Returns all programs with their versions, the TLS server first.
     pub fn programs(&self) -> Vec<String> {
         [&self.tls].into_iter().chain(&self.others).map(|program| program.name.clone()).collect()
     }
 }
 
-/// Whether something accepts connections on a port.
+/// Returns true if a port on loopback accepts connections.
 fn answers(port: u16) -> bool {
     TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
 }

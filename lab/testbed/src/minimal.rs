@@ -1,5 +1,5 @@
-//! A server of our own that shakes hands and does no more: the least that a handshake can cost a
-//! server.
+//! The minimal server, which performs handshakes and nothing else: the lowest cost that a handshake
+//! can have for a server.
 
 use std::fs;
 use std::io::Read;
@@ -17,15 +17,15 @@ use output::{Failure, Outcome};
 use crate::configuration::{check_groups, keys, load, preference};
 use crate::{Listening, Offer, Program, Set, Started};
 
-/// The subcommand, with a file as its argument, for which the tool calls [`serve`].
+/// The subcommand, followed by a file, for which the tool calls [`serve`].
 pub const ROLE: &str = "minimal-server";
 const NAME: &str = "minimal server";
-/// A client that says nothing for so long is given up: it would keep others waiting.
+/// Read timeout. Without it, a silent client would block the clients after it.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Serialize, Deserialize)]
 struct Plan {
-    /// The folder of OpenSSL's libraries; `None` for the system's.
+    /// The folder of OpenSSL's libraries, or `None` for the system's.
     openssl: Option<PathBuf>,
     /// `fastkex.so`.
     module: PathBuf,
@@ -33,28 +33,27 @@ struct Plan {
     certificate: PathBuf,
     key: PathBuf,
     listeners: Vec<Listener>,
-    /// Whether groups that OpenSSL does not know are left out, else they are an error.
+    /// True to skip groups that OpenSSL does not know, false to report them as an error.
     leaves_out: bool,
 }
 
-/// A port to be opened.
+/// A port to open.
 #[derive(Serialize, Deserialize)]
 enum Listener {
     Tls { groups: String, uses_fastkex: bool },
     Plain,
 }
 
-/// The line that is printed when the ports are open.
+/// The line that the server prints when the ports are open.
 #[derive(Deserialize, Serialize)]
 struct Ready {
     openssl: String,
-    /// `None` where groups are left out.
+    /// `None` for an offer that was skipped because of its groups.
     ports: Vec<Option<u16>>,
 }
 
-/// Starts the minimal server: one process, and a thread for each offer, which serves one connection
-/// after the other. `openssl` is a folder with libcrypto and libssl; `None` stands for the
-/// system's.
+/// Starts the minimal server: one process with a thread for each offer, which serves one connection
+/// after the other. `openssl` is a folder with libcrypto and libssl, or `None` for the system's.
 ///
 /// # Errors
 /// A group is unknown to that OpenSSL, or the server does not start.
@@ -67,7 +66,8 @@ pub fn start(
     start_with(set, kind, offers, openssl, false)
 }
 
-/// As [`start`], without those offers whose groups that OpenSSL does not know.
+/// Starts the minimal server like [`start`], but skips offers with groups that OpenSSL does not
+/// know.
 ///
 /// # Errors
 /// The server does not start.
@@ -104,7 +104,7 @@ fn start_with(
     Ok(Started::Listening(listening.collect()))
 }
 
-/// Starts one that accepts connections without TLS.
+/// Starts a minimal server that accepts connections without TLS.
 pub(crate) fn plain(set: &Set) -> Result<(Program, u16), Failure> {
     let (program, ready) = run(set, KeyType::EcP256, vec![Listener::Plain], None, false)?;
     let port = ready.ports.first().copied().flatten();
@@ -141,11 +141,10 @@ fn run(
     Ok((Program { name: NAME.into(), processes: vec![server.id()] }, ready))
 }
 
-/// The minimal server itself, as a file of [`start`]'s describes it; does not return unless
-/// something is wrong.
+/// Runs the minimal server from a plan file that [`start`] wrote. Returns only on an error.
 ///
 /// # Errors
-/// The file is none of these, OpenSSL or a module cannot be loaded, or a group is unknown.
+/// The file is not a plan, OpenSSL or a module cannot be loaded, or a group is unknown.
 pub fn serve(plan: &Path) -> Outcome {
     let text = fs::read_to_string(plan).map_err(Failure::about(plan.display()))?;
     let plan: Plan = serde_json::from_str(&text).map_err(Failure::about(plan.display()))?;
@@ -217,8 +216,8 @@ impl Plan {
     }
 }
 
-/// Shakes hands, waits for the client's end, and ends. If anything is wrong the client sees it,
-/// too.
+/// Performs a handshake, waits until the client closes, and closes. Errors are ignored here, as the
+/// client sees them, too.
 fn answer(settings: Option<&SslContext>, stream: TcpStream) {
     let _ = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(TIMEOUT)));
     let Some(settings) = settings else {

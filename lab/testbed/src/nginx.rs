@@ -12,9 +12,9 @@ use crate::set::{PAGES, certificate_names};
 use crate::version::{self, Version};
 use crate::{Listening, Offer, Program, Set, Started, answers};
 
-/// Starts nginx with one worker, TLS 1.3, full handshakes only, and the set's pages. It is one
-/// process for offers with fastkex, and one for the others, as whose X25519 serves holds for a
-/// process.
+/// Starts nginx with one worker, TLS 1.3, full handshakes only, and the set's pages. Offers with
+/// fastkex share one process and the others share a second one, as the choice of the X25519
+/// implementation holds for a whole process.
 ///
 /// # Errors
 /// A group is unknown, or nginx does not start.
@@ -59,7 +59,7 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
     Ok(Started::Listening(listening.collect()))
 }
 
-/// Starts nginx without TLS, if it is installed.
+/// Starts nginx without TLS. Returns `None` if it is not installed.
 pub(crate) fn plain(set: &Set) -> Result<Option<(Program, u16)>, Failure> {
     let Ok(version) = ask(set) else { return Ok(None) };
     let port = free_port_list(1)?[0];
@@ -93,9 +93,10 @@ fn tls_server(kind: KeyType, offer: &Offer, port: u16) -> String {
     text
 }
 
-/// One worker; no tickets (OpenSSL's configuration sees to those without state), no sessions,
-/// nothing written, no connection closed for its number of requests. The worker is root where we
-/// are, as nobody else may look into the folder; where we are not, nginx ignores that.
+/// Returns the configuration: one worker, no session cache, no stateful tickets (OpenSSL's
+/// configuration disables stateless ones), no access log, and in effect no limit on requests for
+/// each connection. If this process runs as root, the worker does too, as other users cannot read
+/// the folder. Otherwise nginx ignores `user`.
 fn configuration(name: &str, servers: &str) -> String {
     format!(
         "daemon off;

@@ -1,8 +1,8 @@
-//! Processes in `/proc`.
+//! Queries to `/proc` about processes.
 
 use std::fs;
 
-/// The processes that `parent` started and that still run, by their ids, lowest first.
+/// Returns the ids of the running processes that `parent` started, lowest first.
 pub fn children(parent: u32) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -11,17 +11,17 @@ pub fn children(parent: u32) -> Vec<u32> {
     children
 }
 
-/// Bytes of memory that a process has in use now; `None` once it has ended.
+/// Returns a process's resident memory in bytes, or `None` if it has ended.
 pub fn resident_bytes(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
-/// The parent of a process that runs.
+/// Returns the parent of a running process.
 fn parent_of(process: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, in brackets, may hold anything; then state and parent.
+    // The name, in brackets, may hold any characters. State and parent follow it.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     (state != "Z").then(|| fields.next()?.parse().ok())?
@@ -39,7 +39,7 @@ mod tests {
         let id = child.id();
         assert!(children(std::process::id()).contains(&id));
         assert!(!children(id).contains(&id));
-        // A program that has just begun may have none yet.
+        // A process that has just begun may have no memory yet.
         assert!(resident_bytes(std::process::id()).is_some_and(|bytes| bytes > 1 << 16));
         assert!(resident_bytes(id).is_some());
         child.kill().unwrap();

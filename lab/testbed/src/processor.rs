@@ -1,4 +1,4 @@
-//! Processors, and what processes had of them.
+//! Processor affinity and processor time.
 
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
@@ -7,26 +7,26 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use output::Failure;
 
-/// The processors that this thread may use, lowest first; none if the system does not tell.
+/// Returns the processors that this thread may use, lowest first, or none on an error.
 pub fn allowed() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect()
 }
 
-/// The last processor that this thread may use: interrupts and whatever else there is tend to be on
-/// the first.
+/// Returns the last processor that this thread may use. Interrupts and other load tend to be on the
+/// first.
 pub fn last() -> Option<usize> {
     allowed().pop()
 }
 
-/// Keeps this thread, and the threads and processes that it starts, on one processor.
+/// Binds this thread, and the threads and processes that it starts, to one processor.
 ///
 /// # Errors
 /// There is no such processor, or this process may not use it.
 pub fn stay_on(core: Option<usize>) -> Result<(), Failure> {
     let Some(core) = core else { return Ok(()) };
     let absent = || Failure::new(format!("processor {core}: there is no such processor"));
-    // A set takes no others.
+    // `CpuSet` has no room for higher numbers.
     if core >= CpuSet::MAX_CPU {
         return Err(absent());
     }
@@ -35,13 +35,13 @@ pub fn stay_on(core: Option<usize>) -> Result<(), Failure> {
     sched_setaffinity(None, &only).map_err(|_| absent())
 }
 
-/// Seconds that all threads of this process have run, those that have ended included.
+/// Returns the processor time of this process in seconds, ended threads included.
 pub fn own_seconds() -> f64 {
     seconds_on(ClockId::CLOCK_PROCESS_CPUTIME_ID).unwrap_or_default()
 }
 
-/// Seconds that all threads of a process have run, those that have ended included; `None` once it
-/// has ended.
+/// Returns the processor time of a process in seconds, ended threads included, or `None` if the
+/// process has ended.
 pub fn seconds_of(process: u32) -> Option<f64> {
     let process = Pid::from_raw(process.try_into().ok()?);
     seconds_on(clock_getcpuclockid(process).ok()?)
@@ -70,7 +70,7 @@ mod tests {
         let before = (own_seconds(), seconds_of(process).unwrap());
         std::thread::spawn(work).join().unwrap();
         assert!(own_seconds() > before.0);
-        // What 20 million additions take on any processor.
+        // A lower bound for 20 million additions on any processor.
         assert!(seconds_of(process).unwrap() > before.1 + 1e-3);
         assert!(seconds_of(u32::MAX).is_none());
     }

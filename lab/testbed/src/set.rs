@@ -14,10 +14,10 @@ use output::Failure;
 
 use crate::SERVER_NAME;
 
-/// nginx's folder of pages, in the stage's folder.
+/// nginx's document root in the stage's folder.
 pub(crate) const PAGES: &str = "pages";
 
-/// A folder with certificates and pages, the module, and the servers that run.
+/// A folder with certificates and pages, the module, and the running servers.
 pub struct Set {
     /// Folder and processes.
     pub stage: Stage,
@@ -30,23 +30,23 @@ pub struct Set {
     making: Mutex<()>,
 }
 
-/// A certificate, signed by itself, and its key, in PEM.
+/// The files of a self-signed certificate and its key, in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFiles {
-    /// The certificate, which a client trusts as an authority's.
+    /// The certificate. A client trusts it as an authority.
     pub certificate: PathBuf,
     /// The key.
     pub key: PathBuf,
 }
 
 impl Set {
-    /// A folder and nothing in it. `libraries` are those that stock servers, which are linked to
-    /// the system's, find instead of them; they must be of the same major version. `module` is
-    /// `fastkex.so`; `tool` is a program that calls [`crate::minimal::serve`] when its arguments
-    /// are [`crate::minimal::ROLE`] and a file.
+    /// Makes an empty set. Servers, which are linked to the system's OpenSSL, load `libraries`
+    /// instead, which must have the same major version. `module` is `fastkex.so`. `tool` is a
+    /// program that calls [`crate::minimal::serve`] when its arguments are [`crate::minimal::ROLE`]
+    /// and a file.
     ///
     /// # Errors
-    /// One of the files is not there, or there is no place for a folder.
+    /// One of the files does not exist, or the folder cannot be made.
     pub fn new(libraries: &Libraries, module: &Path, tool: &Path) -> Result<Self, Failure> {
         let there = |path: &Path| path.canonicalize().map_err(Failure::about(path.display()));
         let stage = Stage::new()?;
@@ -64,25 +64,26 @@ impl Set {
         })
     }
 
-    /// Servers that are started from now on stay on this processor; `None` leaves them to the
-    /// system.
+    /// Binds servers that are started from now on to this processor. `None` leaves the choice to
+    /// the system.
     pub fn on(self, processor: Option<usize>) -> Self {
         Self { processor, ..self }
     }
 
-    /// Servers that are started from now on load one more module of OpenSSL.
+    /// Adds an OpenSSL module that servers started from now on load, too.
     ///
     /// # Errors
-    /// It is not there.
+    /// The module does not exist.
     pub fn with_module(mut self, module: &Path) -> Result<Self, Failure> {
         self.further.push(module.canonicalize().map_err(Failure::about(module.display()))?);
         Ok(self)
     }
 
-    /// A certificate of this kind for localhost and 127.0.0.1, made when it is first asked for.
+    /// Returns a certificate of this kind for localhost and 127.0.0.1. It is made at the first
+    /// call.
     ///
     /// # Errors
-    /// OpenSSL does not make it, or it cannot be written.
+    /// OpenSSL cannot make it, or it cannot be written.
     pub fn certificate(&self, kind: KeyType) -> Result<CertificateFiles, Failure> {
         let (certificate, key) = certificate_names(kind);
         let path = |name: &str| self.stage.folder().join(name);
@@ -105,10 +106,10 @@ impl Set {
         Ok(files)
     }
 
-    /// Has nginx serve a page of so many bytes, and gives its path: `/1k`, or `/100`.
+    /// Adds a page of `bytes` bytes to nginx's document root and returns its path: `/1k`, `/100`.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The page cannot be written.
     pub fn page(&self, bytes: usize) -> Result<String, Failure> {
         let name = match bytes {
             1024.. if bytes.is_multiple_of(1024) => format!("{}k", bytes / 1024),
@@ -120,28 +121,28 @@ impl Set {
         Ok(format!("/{name}"))
     }
 
-    /// A stock program, as [`Stage::stock`], with the set's OpenSSL.
+    /// Returns a command for an installed program, like [`Stage::stock`], with the set's OpenSSL.
     pub(crate) fn stock(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         self.prepare(&mut command);
         command
     }
 
-    /// Gives a program the environment of [`Set::stock`].
+    /// Sets the environment of [`Set::stock`] for a program.
     pub(crate) fn prepare(&self, command: &mut Command) {
         self.stage.prepare(command);
-        // Where the dynamic loader looks first.
+        // The dynamic loader searches this folder first.
         if let Some(folder) = self.libraries.libssl_path().parent() {
             command.env("LD_LIBRARY_PATH", folder);
         }
     }
 
-    /// A name that no other server of this set has.
+    /// Returns a name that no other server of this set has.
     pub(crate) fn name(&self, program: &str) -> String {
         format!("{program}-{}", self.started.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// As [`Stage::start`], on the processor.
+    /// Starts a server like [`Stage::start`], on the set's processor.
     pub(crate) fn start(
         &self,
         name: &str,
@@ -152,7 +153,7 @@ impl Set {
             processor::stay_on(self.processor)?;
             self.stage.start(name, command, ready)
         };
-        // In a thread of its own, as what is started stays where the thread is that starts it.
+        // In a thread of its own: a process inherits the affinity of the thread that starts it.
         thread::scope(|scope| {
             let started = scope.spawn(start).join();
             started.unwrap_or_else(|_| Err(Failure::new(format!("{name} was not started"))))
@@ -160,7 +161,7 @@ impl Set {
     }
 }
 
-/// The names of a certificate's files in the stage's folder.
+/// Returns the file names of a certificate and its key in the stage's folder.
 pub(crate) fn certificate_names(kind: KeyType) -> (String, String) {
     let name = kind.name();
     (format!("{name}.crt"), format!("{name}.key"))

@@ -1,5 +1,5 @@
-//! A folder and processes for stock programs in tests and commands. All of them are removed with
-//! the stage, also on signals. (SIGKILL to the process that has the stage is the exception.)
+//! A temporary folder with processes, for tests and commands that run installed programs. Both are
+//! removed when the stage is dropped or a signal ends this process (SIGKILL excepted).
 
 use std::fs::{self, File};
 use std::io;
@@ -21,13 +21,13 @@ use tempfile::TempDir;
 
 use output::Failure;
 
-/// Time for a server to start, and for a program that runs once to end.
+/// Time limit for a server to start, and for a program that runs once to end.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Time to end after SIGTERM, before SIGKILL.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(5);
 
-/// The folder, and the processes in it.
+/// A folder and the processes in it.
 pub struct Stage {
     folder: PathBuf,
     state: Arc<Mutex<State>>,
@@ -38,7 +38,7 @@ struct State {
     children: Vec<Child>,
 }
 
-/// A process that stays until the stage is cleared.
+/// A process that runs until the stage is cleared.
 pub struct Server {
     name: String,
     process: u32,
@@ -47,32 +47,33 @@ pub struct Server {
 
 /// The result of a process that ran to its end.
 pub struct Finished {
-    /// How it ended.
+    /// Exit status.
     pub status: ExitStatus,
-    /// Its standard output.
+    /// Standard output.
     pub output: String,
-    /// Its standard error.
+    /// Standard error.
     pub errors: String,
 }
 
-/// All stages, for signals to clear.
+/// All stages, for the signal handler to clear.
 static STAGES: Mutex<Vec<Weak<Mutex<State>>>> = Mutex::new(Vec::new());
 
-/// Set by the first SIGINT, where somebody wants to know of it before all is over.
+/// Set by the first SIGINT if [`interrupts`] was called.
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// A flag for the first SIGINT, which then ends nothing: who asked for it tells what it has, and
-/// ends. A second one is as without this.
+/// Returns a flag that the first SIGINT sets instead of ending this process, so that the caller can
+/// report its results so far. A second SIGINT ends the process as usual.
 ///
 /// # Errors
-/// The system takes no handler.
+/// The signal handlers cannot be installed.
 pub fn interrupts() -> Result<Arc<AtomicBool>, Failure> {
     let flag = INTERRUPTED.get_or_init(Arc::default).clone();
     heed_signals()?;
     Ok(flag)
 }
 
-/// Sees to it that SIGINT, SIGTERM and SIGHUP clear all stages before they end this process.
+/// Installs handlers for SIGINT, SIGTERM and SIGHUP that clear all stages and then end this
+/// process.
 fn heed_signals() -> Result<(), Failure> {
     static OUTCOME: OnceLock<Result<(), String>> = OnceLock::new();
     let start = || {
@@ -85,12 +86,12 @@ fn heed_signals() -> Result<(), Failure> {
                 {
                     continue;
                 }
-                // Held to the end, so that nothing new is started.
+                // Locked until the process ends, so that no process is started meanwhile.
                 let all = lock(&STAGES);
                 let stages: Vec<_> = all.iter().filter_map(Weak::upgrade).collect();
                 let mut held: Vec<_> = stages.iter().map(|state| lock(state)).collect();
                 held.iter_mut().for_each(|state| state.clear());
-                // Ends this process as the signal would have without us.
+                // Ends this process with the default action of the signal.
                 let _ = emulate_default_handler(signal);
             }
         });
@@ -100,11 +101,11 @@ fn heed_signals() -> Result<(), Failure> {
 }
 
 impl Stage {
-    /// Makes the folder, and sees to it that SIGINT, SIGTERM and SIGHUP clear the stage before they
-    /// end this process.
+    /// Makes the folder, and installs handlers for SIGINT, SIGTERM and SIGHUP that clear the stage
+    /// before they end this process.
     ///
     /// # Errors
-    /// There is no place for a folder.
+    /// The folder cannot be made.
     pub fn new() -> Result<Self, Failure> {
         heed_signals()?;
         let folder = tempfile::Builder::new()
@@ -119,16 +120,16 @@ impl Stage {
         Ok(Self { folder: path, state })
     }
 
-    /// A program as it is installed, without settings of the user that would change what it does.
+    /// Returns a command for an installed program, without the user's settings of OpenSSL.
     pub fn stock(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         self.prepare(&mut command);
         command
     }
 
-    /// Gives a program the environment of [`Stage::stock`].
+    /// Sets the environment of [`Stage::stock`] for a program.
     pub fn prepare(&self, command: &mut Command) {
-        // Where Debian keeps servers, which only root has in PATH.
+        // Debian installs servers there, and only root has these folders in PATH.
         let mut path = std::env::var_os("PATH").unwrap_or_default();
         path.push(":/usr/sbin:/sbin");
         command
@@ -140,7 +141,7 @@ impl Stage {
             .env_remove("OPENSSL_MODULES");
     }
 
-    /// The folder, in which all processes run.
+    /// Returns the folder, in which all processes run.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -153,7 +154,7 @@ impl Stage {
         fs::write(self.folder.join(name), text).map_err(Failure::about(name))
     }
 
-    /// Reads a file in the folder, whatever is in it.
+    /// Reads a file in the folder. Bytes that are not UTF-8 are replaced.
     ///
     /// # Errors
     /// It cannot be read.
@@ -162,11 +163,11 @@ impl Stage {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Starts a server and waits until it is ready, which `ready` tells by its log.
+    /// Starts a server and waits until `ready` returns true for its log.
     ///
     /// # Errors
-    /// It cannot be started, ends, or does not become ready in 20 seconds; with the last line of
-    /// its log.
+    /// The server cannot be started, ends, or is not ready after 20 seconds. The failure holds the
+    /// last line of its log.
     pub fn start(
         &self,
         name: &str,
@@ -203,10 +204,10 @@ impl Stage {
         self.run_within(TIMEOUT, command)
     }
 
-    /// As [`Stage::run`], for a program that may take longer.
+    /// Runs a program like [`Stage::run`], with another time limit.
     ///
     /// # Errors
-    /// As [`Stage::run`], with another time limit.
+    /// The same as for [`Stage::run`].
     pub fn run_within(
         &self,
         timeout: Duration,
@@ -233,8 +234,8 @@ impl Stage {
     fn spawn(&self, command: &mut Command) -> Result<u32, Failure> {
         let mut state = lock(&self.state);
         let name = command.get_program().display().to_string();
-        // A group of its own: some servers signal their whole group, and what they leave is found
-        // by it.
+        // A process group of its own: some servers signal their whole group, and the group finds
+        // the processes that a server leaves behind.
         let child = command
             .current_dir(&self.folder)
             .process_group(0)
@@ -245,22 +246,22 @@ impl Stage {
         Ok(process)
     }
 
-    /// How a server ended, if it has.
+    /// Returns the exit status of a server if it has ended.
     ///
     /// # Errors
-    /// The system does not say.
+    /// The system does not report it.
     pub fn end_of(&self, server: &Server) -> Result<Option<ExitStatus>, Failure> {
         self.ended(server.process)
     }
 
-    /// Sends a signal to a server, the process that was started only.
+    /// Sends a signal to a server's first process only.
     ///
     /// # Errors
-    /// It has ended.
+    /// The server has ended.
     pub fn signal(&self, server: &Server, signal: Signal) -> Result<(), Failure> {
         let mut state = lock(&self.state);
         let child = state.children.iter_mut().find(|child| child.id() == server.process);
-        // A child that was waited for may have lent its id to another.
+        // Checked first: the id of a child that was waited for may belong to another process.
         match child.map(|child| (status_of(child), Pid::from_child(child))) {
             Some((Ok(None), process)) => {
                 kill_process(process, signal).map_err(Failure::about(&server.name))
@@ -277,10 +278,10 @@ impl Stage {
 }
 
 impl Finished {
-    /// The output of a program that must have succeeded.
+    /// Returns the output of a program that must have succeeded.
     ///
     /// # Errors
-    /// It did not; with its complaint.
+    /// The program failed. The failure holds its first line on standard error.
     pub fn output_of(self, program: &str) -> Result<String, Failure> {
         if self.status.success() {
             return Ok(self.output);
@@ -288,7 +289,7 @@ impl Finished {
         Err(Failure::new(format!("{program} failed ({}): {}", self.status, self.complaint())))
     }
 
-    /// The first line it printed as an error.
+    /// Returns the first line on standard error that is not empty.
     pub fn complaint(&self) -> &str {
         let mut lines = self.errors.lines().filter(|line| !line.trim().is_empty());
         lines.next().unwrap_or("without a word")
@@ -302,15 +303,15 @@ impl Drop for Stage {
 }
 
 impl Server {
-    /// The process that was started.
+    /// Returns the id of the process that was started.
     pub fn id(&self) -> u32 {
         self.process
     }
 
-    /// Its output so far.
+    /// Returns the output so far.
     ///
     /// # Errors
-    /// Its log cannot be read.
+    /// The log cannot be read.
     pub fn log(&self) -> Result<String, Failure> {
         let bytes = fs::read(&self.log).map_err(Failure::about(&self.name))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -321,7 +322,7 @@ impl State {
     /// Ends all processes and removes the folder.
     fn clear(&mut self) {
         for child in &mut self.children {
-            // SIGTERM, as servers end their workers then.
+            // SIGTERM first, on which servers end their workers.
             if let Ok(None) = status_of(child) {
                 let _ = kill_process(Pid::from_child(child), Signal::TERM);
             }
@@ -339,11 +340,11 @@ impl State {
     }
 }
 
-/// How a child ended, if it has. What is left of its group then ends too.
+/// Returns the exit status of a child if it has ended, and then ends the rest of its process group.
 fn status_of(child: &mut Child) -> io::Result<Option<ExitStatus>> {
     let process = Pid::from_child(child);
-    // Looked at before it is waited for: from then on, another process may have its id, and another
-    // group.
+    // The group is killed before the child is waited for. Afterwards another process may have the
+    // id.
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     if let Ok(Some(_)) = waitid(WaitId::Pid(process), options) {
         let _ = kill_process_group(process, Signal::KILL);
@@ -355,14 +356,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An empty file for what a program prints. Some open their standard error anew and write through
-/// both, which must not write over each other.
+/// Makes an empty file for the output of a program. It is opened to append: some programs open
+/// their standard error again, and the two descriptors must not overwrite each other.
 fn new_log(path: &Path) -> io::Result<File> {
     File::create(path)?;
     File::options().append(true).open(path)
 }
 
-/// Calls `what` until it returns something, for 20 seconds at most.
+/// Calls `what` until it returns a value, for 20 seconds at most.
 pub fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> Option<T> {
     let give_up = Instant::now() + TIMEOUT;
     loop {
@@ -374,7 +375,7 @@ pub fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> Option<T> {
     }
 }
 
-/// Different ports on loopback that are free now.
+/// Returns different ports on loopback that are free now.
 ///
 /// # Errors
 /// There are none.
@@ -384,13 +385,13 @@ pub fn free_ports<const N: usize>() -> Result<[u16; N], Failure> {
     Ok(ports)
 }
 
-/// As [`free_ports`], so many.
+/// Returns `count` ports like [`free_ports`].
 ///
 /// # Errors
-/// There are not so many.
+/// There are too few.
 pub fn free_port_list(count: usize) -> Result<Vec<u16>, Failure> {
     let bind = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-    // Held until all are found, so that they differ.
+    // All are bound at the same time, so that they differ.
     let listeners: io::Result<Vec<_>> = (0..count).map(bind).collect();
     let port = |listener: &TcpListener| Ok(listener.local_addr()?.port());
     listeners
@@ -406,7 +407,8 @@ mod tests {
         Path::new("/proc").join(process.to_string()).exists()
     }
 
-    /// A process without a parent may stay as a zombie, where nobody waits for such.
+    /// Returns true for a running process. An orphan may remain as a zombie if no process waits for
+    /// it.
     fn is_running(process: u32) -> bool {
         let stat = fs::read_to_string(format!("/proc/{process}/stat"));
         stat.is_ok_and(|stat| !stat.contains(") Z "))
@@ -426,7 +428,7 @@ mod tests {
     fn what_a_process_leaves_goes_with_it() {
         let stage = Stage::new().unwrap();
         let left = |server: &Server| wait_for(|| server.log().ok()?.trim().parse().ok()).unwrap();
-        // One that ends at once, and one that minds no SIGTERM and whose child minds none.
+        // Two servers: one ends at once, and one ignores SIGTERM, as does its child.
         let mut command = Command::new("sh");
         let ended =
             stage.start("ended", command.args(["-c", "sleep 60 & echo $!; sleep 0.2"]), |log| {

@@ -13,12 +13,12 @@ use crate::set::certificate_names;
 use crate::version::{self, Version};
 use crate::{Listening, Offer, Program, Set, Started, answers, minimal, nginx};
 
-/// Starts stunnel with TLS 1.3 and full handshakes only, in front of nginx without TLS, or, where
-/// that is not installed, of the minimal server. It is one process for offers with fastkex, and one
-/// for the others, as for [`crate::nginx`].
+/// Starts stunnel with TLS 1.3 and full handshakes only. Behind it runs nginx without TLS, or the
+/// minimal server if nginx is not installed. Offers with fastkex share one process and the others
+/// share a second one, like for [`crate::nginx`].
 ///
 /// # Errors
-/// A group is unknown, or stunnel does not start, or what is behind it.
+/// A group is unknown, or stunnel or the server behind it does not start.
 pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Failure> {
     let version = match version::ask(set, "stunnel", "stunnel4", "-version", "stunnel ") {
         Ok(version) => version,
@@ -42,8 +42,8 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
     Ok(Started::Listening(listening))
 }
 
-/// A stunnel that was built for an OpenSSL of its own, which may be 1.1.1: nobody looks after what
-/// that reads.
+/// A stunnel that was built for an OpenSSL of its own, which may be 1.1.1. Its configuration is not
+/// checked beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnStunnel<'a> {
     /// The program.
@@ -54,11 +54,11 @@ pub struct OwnStunnel<'a> {
     pub configuration: &'a Path,
 }
 
-/// As [`start`], with such a program, one process for all offers; that they are with fastkex is of
-/// no account.
+/// Starts such a stunnel like [`start`], with one process for all offers. [`Offer::uses_fastkex`]
+/// has no effect.
 ///
 /// # Errors
-/// It cannot be run, does not know a group, or does not start.
+/// The program cannot be run, does not know a group, or does not start.
 pub fn start_own(
     set: &Set,
     own: OwnStunnel<'_>,
@@ -81,7 +81,7 @@ pub fn start_own(
     Ok(listening)
 }
 
-/// The server behind it, and the certificate before it.
+/// The server behind stunnel, and the kind of stunnel's certificate.
 struct Backend {
     program: Program,
     port: u16,
@@ -98,7 +98,7 @@ impl Backend {
         Ok(Self { program, port, kind })
     }
 
-    /// Ports for these offers, where nobody listens yet.
+    /// Returns free ports for these offers, without a process.
     fn listening(&self, offers: &[Offer], version: &Version) -> Result<Vec<Listening>, Failure> {
         let ports = free_port_list(offers.len())?;
         let listening = offers.iter().zip(ports).map(|(offer, port)| Listening {
@@ -111,7 +111,7 @@ impl Backend {
         Ok(listening.collect())
     }
 
-    /// Starts a process for all of these.
+    /// Starts one process for all these ports.
     fn serve(
         &self,
         set: &Set,
@@ -135,13 +135,13 @@ impl Backend {
     }
 }
 
-/// Quiet: a line for each connection would be timed, too.
+/// Global settings. The log level omits a line for each connection, which would cost time.
 const GLOBAL: &str = "foreground = yes\nsyslog = no\npid =\ndebug = warning\n";
 
 fn service(kind: KeyType, one: &Listening, backend: u16) -> String {
     let (certificate, key) = certificate_names(kind);
     let mut text = String::new();
-    // Its own list of groups comes before OpenSSL's configuration, so it needs one.
+    // stunnel's own list of groups overrides OpenSSL's configuration, so it must be set.
     let _ = write!(
         text,
         "[port{port}]

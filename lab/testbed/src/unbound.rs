@@ -14,8 +14,8 @@ use crate::{
     DNS_ADDRESS, DNS_ADDRESS_6, DNS_NAME, Listening, Offer, Program, Set, Started, answers, version,
 };
 
-/// Starts unbound, which answers for [`DNS_NAME`] and asks nobody. It is one process for each
-/// offer, as it takes groups from OpenSSL's configuration only.
+/// Starts unbound, which answers for [`DNS_NAME`] and queries no other server. It is one process
+/// for each offer, as unbound takes groups from OpenSSL's configuration only.
 ///
 /// # Errors
 /// A group is unknown, or unbound does not start.
@@ -47,11 +47,11 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
     Ok(Started::Listening(listening))
 }
 
-/// The program to run. Where AppArmor is on, the profile that comes with unbound keeps
-/// `/usr/sbin/unbound`, and that alone, out of our folder: there it is a copy.
+/// Returns the program to run. If AppArmor is enabled, Debian's profile denies `/usr/sbin/unbound`
+/// access to the stage's folder. The profile holds for that path only, so a copy runs instead.
 ///
 /// # Errors
-/// It cannot be copied.
+/// The program cannot be copied.
 pub fn program(set: &Set) -> Result<PathBuf, Failure> {
     const CONFINED: &str = "/usr/sbin/unbound";
     const ENABLED: &str = "/sys/module/apparmor/parameters/enabled";
@@ -66,8 +66,8 @@ pub fn program(set: &Set) -> Result<PathBuf, Failure> {
     Ok(copy)
 }
 
-/// As the user we are, where we are; all names but one are refused, so nothing is looked up
-/// elsewhere. There is room for many connections at once, of which a memory of 64 KiB is for each.
+/// Returns the configuration: the current user and folder, and room for many connections, each with
+/// a buffer of 64 KiB. All names but one are refused, so unbound queries no other server.
 fn configuration(name: &str, kind: KeyType, port: u16) -> String {
     let (certificate, key) = certificate_names(kind);
     format!(

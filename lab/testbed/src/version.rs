@@ -1,4 +1,4 @@
-//! Versions of programs.
+//! Versions of installed programs.
 
 use std::process::Command;
 
@@ -6,14 +6,15 @@ use crate::{Set, Started};
 
 /// The versions of a program and of its OpenSSL.
 pub(crate) struct Version {
-    /// `nginx 1.22.1`.
+    /// Name and version: `nginx 1.22.1`.
     pub(crate) name: String,
-    /// The one it runs with, not the one it was built with: `3.0.22`; empty if it tells of none.
+    /// The version that the program runs with, not the one that it was built with: `3.0.22`. Empty
+    /// if the program does not print it.
     pub(crate) openssl: String,
 }
 
-/// Asks a program of this Debian package: `mark` comes before its version. Fails with what is to be
-/// told if it is not installed.
+/// Asks a program of this Debian package for its version, which follows `mark` in the output. If it
+/// is not installed, the error holds the line to report.
 pub(crate) fn ask(
     set: &Set,
     program: &str,
@@ -26,18 +27,18 @@ pub(crate) fn ask(
     })
 }
 
-/// The output of this command; `None` if it cannot be run.
+/// Reads the versions in the output of this command. Returns `None` if it cannot be run.
 pub(crate) fn said_by(command: &mut Command, program: &str, mark: &str) -> Option<Version> {
     let said = command.output().ok()?;
-    // Some tell it as an error.
+    // Some programs print it on standard error.
     let text = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
     let version = text.split_once(mark).and_then(|(_, rest)| rest.split_whitespace().next());
     let name = [program, version.unwrap_or_default()].join(" ").trim_end().to_owned();
     Some(Version { name, openssl: openssl_in(&text) })
 }
 
-/// The last version of OpenSSL that a text names: before it comes the one that the program was
-/// built with.
+/// Returns the last version of OpenSSL in a text. A version before it is the one that the program
+/// was built with.
 fn openssl_in(text: &str) -> String {
     let version = |rest: &str| {
         let word: String = rest

@@ -1,4 +1,4 @@
-//! Every server: it answers, with each group, and nothing of it stays.
+//! Every kind of server: handshakes with each group, and complete removal.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use testbed::{
 /// The type of NewSessionTicket (RFC 8446, appendix B.3).
 const NEW_TICKET: u8 = 4;
 
-/// A set, and a client of its servers.
+/// A set, and a client context for its servers.
 struct Scene {
     set: Set,
     context: LibraryContext,
@@ -31,7 +31,7 @@ fn offers() -> Vec<Offer> {
 }
 
 impl Scene {
-    /// `None`, with a line that says so, without OpenSSL.
+    /// Returns `None` without OpenSSL, and prints a line about it.
     fn new() -> Option<Self> {
         static MODULE: LazyLock<std::path::PathBuf> =
             LazyLock::new(|| artifacts::module().unwrap());
@@ -62,8 +62,8 @@ impl Scene {
         TlsStream::new(&settings, stream, Some(testbed::SERVER_NAME)).unwrap()
     }
 
-    /// Shakes hands and closes cleanly, with every one of them, and looks whether that is seen in
-    /// their time.
+    /// Performs handshakes with every server, closes cleanly, and checks that the servers'
+    /// processor time grows.
     fn handshake(&self, kind: KeyType, servers: &[Listening]) {
         assert_eq!(servers.len(), offers().len());
         for (server, offer) in servers.iter().zip(offers()) {
@@ -72,7 +72,7 @@ impl Scene {
             for _ in 0..10 {
                 let mut stream = self.connect(kind, server);
                 stream.close().unwrap();
-                // nginx ends TCP without a word where there was no request.
+                // nginx closes TCP without close_notify if there was no request.
                 match stream.read(&mut [0]) {
                     Ok(read) => assert_eq!(read, 0),
                     Err(error) => assert!(error.to_string().contains("unexpected eof"), "{error}"),
@@ -92,7 +92,7 @@ impl Scene {
         }
     }
 
-    /// Ends everything and looks whether it has.
+    /// Ends all servers and checks that nothing is left.
     fn end(self, servers: &[Listening]) {
         let folder = self.set.stage.folder().to_path_buf();
         let programs = servers.iter().flat_map(|one| [&one.tls].into_iter().chain(&one.others));
@@ -112,24 +112,24 @@ impl Scene {
     }
 }
 
-/// A process without a parent may stay as a zombie, where nobody waits for such.
 fn libraries() -> Libraries {
     Libraries::system().unwrap()
 }
 
+/// Returns true for a running process. An orphan may remain as a zombie if no process waits for it.
 fn is_running(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// The processors that a process may use, as the system writes them.
+/// Returns the processors that a process may use, as the system writes them.
 fn processors_of(process: u32) -> String {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     list.unwrap().trim().into()
 }
 
-/// `None`, with a line that says so, if the program is not there.
+/// Returns `None`, and prints a line about it, if the program is not installed.
 fn present(started: Started) -> Option<Vec<Listening>> {
     match started {
         Started::Listening(servers) => Some(servers),
@@ -151,7 +151,7 @@ fn nginx_shakes_hands() {
     let started = nginx(&scene.set, KeyType::Rsa2048, &offers()).unwrap();
     let Some(servers) = present(started) else { return };
     assert!(has_version(&servers[0].tls.name, "nginx"), "{servers:?}");
-    // Whose X25519 serves holds for a process.
+    // The choice of the X25519 implementation holds for a process.
     assert_eq!(servers[0].tls, servers[1].tls);
     assert_ne!(servers[0].tls, servers[3].tls);
     scene.handshake(KeyType::Rsa2048, &servers);
@@ -165,7 +165,7 @@ fn stunnel_shakes_hands() {
     let Some(servers) = present(stunnel(&scene.set, kind, &offers()).unwrap()) else { return };
     assert!(has_version(&servers[0].tls.name, "stunnel"), "{servers:?}");
     scene.handshake(kind, &servers);
-    // What is behind it answers, too.
+    // The server behind stunnel answers, too.
     let mut stream = scene.connect(kind, &servers[1]);
     if servers[1].others[0].name.starts_with("nginx") {
         write!(stream, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
@@ -215,8 +215,8 @@ fn the_minimal_server_shakes_hands() {
     scene.end(&servers);
 }
 
-/// A query with one question, with its length before it as over TCP (RFC 1035, sections 4.1 and
-/// 4.2.2).
+/// Returns a query with one question, preceded by its length as over TCP (RFC 1035, sections 4.1
+/// and 4.2.2).
 fn query(kind: u8) -> Vec<u8> {
     let mut message = vec![0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     for label in testbed::DNS_NAME.split('.') {
@@ -244,14 +244,14 @@ fn unbound_shakes_hands_and_answers() {
         let mut answer = vec![0; u16::from_be_bytes(length).into()];
         stream.read_exact(&mut answer).unwrap();
         assert_eq!(answer[..2], [0x12, 0x34]);
-        // No error, one answer, which ends with the address as there is nothing else.
+        // No error, and one answer, which ends with the address as nothing follows it.
         assert_eq!((answer[3] & 15, answer[7]), (0, 1));
         assert!(answer.ends_with(&data), "{answer:?}");
     }
     scene.end(&servers);
 }
 
-/// A response: its status line, and as many bytes as its header says.
+/// Reads a response: its status line, and as many bytes as its header announces.
 fn response(stream: &mut impl Read) -> (String, Vec<u8>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -324,7 +324,7 @@ fn files_that_are_not_there_are_named() {
     let offers = [Offer::new("X25519")];
     let failure = minimal::start(&scene.set, KeyType::EcP256, &offers, Some(absent)).err().unwrap();
     assert!(failure.to_string().starts_with("/no/such.so: "), "{failure}");
-    // A file that is there and no module is found out before a server is started with it.
+    // A file that is no module is reported before a server is started with it.
     let failure =
         Set::new(&libraries(), tool, tool).and_then(|set| nginx(&set, KeyType::EcP256, &offers));
     match failure {

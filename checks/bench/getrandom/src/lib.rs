@@ -1,7 +1,9 @@
-//! Stands in for getrandom 0.3 in this workspace: AES-256 in counter mode, seeded by the operating system once for each thread.
+//! A replacement for getrandom 0.3 in this workspace: AES-256 in counter mode, seeded by the
+//! operating system once for each thread.
 //!
-//! Streamlined NTRU Prime draws kilobytes for each key. Asked of the operating system they can take longer than all the rest, so
-//! implementations are only comparable if they draw from the same source. PQClean's code asks getrandom 0.3.
+//! Streamlined NTRU Prime draws kilobytes for each key. Drawn from the operating system, they can
+//! take longer than the rest of the operation. So implementations are comparable only if they draw
+//! from the same source. PQClean's code calls getrandom 0.3.
 
 #![forbid(unsafe_code)]
 
@@ -44,7 +46,7 @@ thread_local! {
 /// Fills `bytes` with random bytes.
 ///
 /// # Errors
-/// The operating system gives no seed.
+/// The operating system provides no seed.
 pub fn fill(bytes: &mut [u8]) -> Result<(), Error> {
     GENERATOR.with_borrow_mut(|generator| {
         let generator = match generator {
@@ -56,12 +58,12 @@ pub fn fill(bytes: &mut [u8]) -> Result<(), Error> {
     })
 }
 
-/// Bytes that this thread has drawn.
+/// Returns the number of bytes that this thread has drawn.
 pub fn drawn() -> u64 {
     GENERATOR.with_borrow(|generator| generator.as_ref().map_or(0, |generator| generator.drawn))
 }
 
-/// This thread's generator as a random source. It panics if the operating system gives no seed.
+/// This thread's generator as a random source. It panics if the operating system provides no seed.
 #[derive(Clone, Copy, Debug)]
 pub struct Random;
 

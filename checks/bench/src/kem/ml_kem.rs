@@ -8,7 +8,7 @@ use crate::openssl::OpenSsl;
 /// The KEM's name.
 pub const NAME: &str = "ML-KEM-768";
 
-/// graviola.
+/// The crate `graviola`.
 pub struct Graviola;
 
 impl Kem for Graviola {
@@ -37,7 +37,8 @@ impl Kem for Graviola {
         (ciphertext.as_ref().to_vec(), shared(secret.as_ref()))
     }
 
-    /// By what `decaps` calls: that uses its key up, and a key has no copy.
+    /// Calls the internal function of `decaps`, as `decaps` consumes its key and a key cannot be
+    /// copied.
     fn decapsulate(&self, secret: &Self::SecretKey, ciphertext: &[u8]) -> SharedSecret {
         let ciphertext: [u8; 1088] = ciphertext.try_into().unwrap();
         shared(secret.decaps_internal(&ciphertext.into()).as_ref())
@@ -82,7 +83,7 @@ mod aws {
 
     use super::{Kem, NAME, SharedSecret, shared};
 
-    /// AWS-LC.
+    /// AWS-LC through the crate `aws-lc-rs`.
     pub struct AwsLc;
 
     impl Kem for AwsLc {

@@ -1,4 +1,5 @@
-//! Key encapsulation: what comes from the peer and what goes to it is bytes; a secret key is the implementation's own object.
+//! Key encapsulation. Public keys and ciphertexts are bytes, and a secret key is the
+//! implementation's own object.
 
 pub mod ml_kem;
 pub mod streamlined;
@@ -6,7 +7,7 @@ pub mod streamlined;
 /// A shared secret of any of the KEMs here.
 pub type SharedSecret = [u8; 32];
 
-/// An implementation of one KEM. It panics on input of the wrong size, which nobody gives it.
+/// An implementation of one KEM. It panics on input of the wrong size.
 pub trait Kem {
     /// A secret key.
     type SecretKey;
@@ -15,20 +16,20 @@ pub trait Kem {
     fn name(&self) -> String;
     /// The KEM's name.
     fn algorithm(&self) -> &'static str;
-    /// The instruction set that it runs on, if that is known.
+    /// The instruction set that it runs on, if it is known.
     fn backend(&self) -> Option<&'static str>;
 
     /// Generates a key pair.
     fn key_pair(&self) -> (Vec<u8>, Self::SecretKey);
-    /// Encapsulates for a public key: ciphertext and shared secret.
+    /// Encapsulates for a public key and returns ciphertext and shared secret.
     fn encapsulate(&self, public: &[u8]) -> (Vec<u8>, SharedSecret);
     /// Decapsulates.
     fn decapsulate(&self, secret: &Self::SecretKey, ciphertext: &[u8]) -> SharedSecret;
 }
 
-/// A KEM whose secret keys can be carried to another implementation.
+/// A KEM whose secret keys can be transferred to another implementation.
 pub trait StoredKeys: Kem {
-    /// A secret key's encoding.
+    /// Encodes a secret key.
     fn secret_key_bytes(&self, secret: &Self::SecretKey) -> Vec<u8>;
     /// Reads a secret key.
     fn secret_key(&self, bytes: &[u8]) -> Self::SecretKey;

@@ -7,7 +7,7 @@ use sntrup::{Backend, Operations};
 
 use super::{Kem, SharedSecret, StoredKeys, shared};
 
-/// Ours, with parameter set `P`, on one backend.
+/// fastkex with parameter set `P`, on one backend.
 #[derive(Clone, Copy)]
 pub struct Ours<P> {
     backend: Backend,
@@ -15,22 +15,22 @@ pub struct Ours<P> {
 }
 
 impl<P: Operations> Ours<P> {
-    /// Ours on `backend`.
+    /// Selects a backend.
     pub fn on(backend: Backend) -> Self {
         Ours { backend, parameter_set: PhantomData }
     }
 
-    /// `count` key pairs at a time.
+    /// Generates `count` key pairs together.
     pub fn key_pairs(&self, count: usize) -> Vec<sntrup::KeyPair<P>> {
         sntrup::KeyPair::generate_batch(self.backend, count, &mut Random).unwrap()
     }
 
-    /// What can be done of an encapsulation before the peer's key is known.
+    /// Performs the part of an encapsulation that does not depend on the peer's key.
     pub fn prepare(&self) -> sntrup::PreparedEncapsulation<P> {
         sntrup::PreparedEncapsulation::generate(self.backend, &mut Random).unwrap()
     }
 
-    /// The rest.
+    /// Completes a prepared encapsulation.
     pub fn encapsulate_prepared(
         &self,
         prepared: sntrup::PreparedEncapsulation<P>,
@@ -39,7 +39,7 @@ impl<P: Operations> Ours<P> {
         prepared.encapsulate(&sntrup::PublicKey::from_bytes(public).unwrap())
     }
 
-    /// A key prepared for many decapsulations.
+    /// Prepares a key for many decapsulations.
     pub fn expand(&self, secret: &sntrup::SecretKey<P>) -> sntrup::ExpandedKey<P> {
         secret.expand(self.backend)
     }
@@ -97,7 +97,7 @@ impl<P: Operations> StoredKeys for Ours<P> {
     }
 }
 
-/// The backend of implementations that have portable code and, chosen when they run, AVX2 code.
+/// Returns the backend of implementations that choose between portable and AVX2 code at run time.
 fn avx2_or_portable() -> Option<&'static str> {
     Some(Backend::named("avx2").map_or("portable", Backend::name))
 }
@@ -272,7 +272,7 @@ mod liboqs {
     pub struct Liboqs(kem::Kem);
 
     impl Liboqs {
-        /// Finds out what the processor can do.
+        /// Initialises liboqs, which detects the processor's features.
         pub fn new() -> Self {
             oqs::init();
             Liboqs(kem::Kem::new(kem::Algorithm::NtruPrimeSntrup761).unwrap())

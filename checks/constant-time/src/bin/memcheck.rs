@@ -1,6 +1,6 @@
 //! Runs every operation of every parameter set and of the curves with its secrets marked undefined.
-//! Under valgrind's memcheck each branch and each address that depends on one is an error. Usage:
-//! `valgrind memcheck BACKEND`, or `valgrind memcheck leak branch|index`.
+//! Under valgrind's memcheck each branch and each address that depends on a secret is an error.
+//! Usage: `valgrind memcheck BACKEND`, or `valgrind memcheck leak branch|index`.
 
 #![forbid(unsafe_code)]
 
@@ -17,10 +17,10 @@ use sntrup::{
     SecretKey, SharedSecret, Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
 };
 
-/// Keys in a batch: one first, one last, one between.
+/// Keys in a batch: a first, a last, and one between.
 const BATCH: usize = 3;
 
-/// A random source whose bytes are secret as soon as they are drawn.
+/// A random source whose bytes are marked secret as soon as they are drawn.
 struct Secret(Drbg);
 
 impl TryRng for Secret {
@@ -43,13 +43,13 @@ impl TryRng for Secret {
 
 impl TryCryptoRng for Secret {}
 
-/// Secret bytes that are not followed would make this check one of nothing.
+/// Checks that bytes are marked secret. If they were not, the whole check would be void.
 fn assert_secret(what: &str, bytes: &[u8]) {
     let undefined = undefined_bits(bytes).unwrap_or_default();
     assert!(undefined >= 6 * bytes.len() as u64, "{what}: {undefined} bits undefined");
 }
 
-/// Declares bytes that were sent public.
+/// Marks bytes that are sent as public.
 fn sent<P: Operations>(
     (ciphertext, secret): (Ciphertext<P>, SharedSecret),
 ) -> (Ciphertext<P>, SharedSecret) {
@@ -65,7 +65,7 @@ fn equal(a: &SharedSecret, b: &SharedSecret) -> bool {
     a == b
 }
 
-/// Every way to decapsulate.
+/// Decapsulates with both forms of the key, and compares the results.
 fn decapsulate<P: Operations>(
     backend: Backend,
     key: &SecretKey<P>,
@@ -95,7 +95,7 @@ fn check<P: Operations>(backend: Backend) {
         let expanded = key.expand(backend);
         assert!(equal(&secret, &decapsulate(backend, &key, &expanded, &ciphertext)));
 
-        // Wrong in Rounded, in the confirmation, and everywhere.
+        // Errors in Rounded, in the confirmation, and everywhere.
         for (position, byte) in [(0, 1), (P::ROUNDED_BYTES, 1), (0, 0xff)] {
             let mut bytes = ciphertext.as_bytes().to_vec();
             bytes[position] ^= byte;
@@ -106,7 +106,7 @@ fn check<P: Operations>(backend: Backend) {
             assert!(!equal(&secret, &decapsulate(backend, &key, &expanded, &wrong)));
         }
 
-        // A key from a file: what is public in it is where the format puts it.
+        // A key from a file: the format defines its public parts.
         let mut bytes = key.as_bytes().to_vec();
         let (small, public) = (P::SMALL_BYTES, P::PUBLIC_KEY_BYTES);
         define(&bytes[2 * small..2 * small + public]);
@@ -127,7 +127,7 @@ fn check<P: Operations>(backend: Backend) {
     assert!(equal(&secret, &pair.decapsulate(backend, &ciphertext)));
 }
 
-/// Exchanges one by one, a few and many at once, and with a point of small order; signatures.
+/// Checks single exchanges, a few and many at once, a point of small order, and signatures.
 fn check_curves(backend: Backend) {
     let random = &mut Secret(Drbg::new(&[7; 48]));
     for count in [1, BATCH, 9] {
@@ -168,7 +168,7 @@ fn check_curves(backend: Backend) {
     }
 }
 
-/// A leak that the check must find: a branch on a secret, or a table lookup by it.
+/// Leaks on purpose, for the check to find: a branch on a secret, or a table lookup by it.
 fn leak(how: &str) -> Result<(), String> {
     let mut secret = [0; 1];
     let Ok(()) = Secret(Drbg::new(&[7; 48])).try_fill_bytes(&mut secret);

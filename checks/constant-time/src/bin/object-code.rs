@@ -1,5 +1,5 @@
-//! Lists what the check of the object code says of each kernel, jump by jump. Usage: `object-code
-//! FILE...`
+//! Lists the results of the object code check for each kernel, jump by jump. Usage:
+//! `object-code FILE...`
 
 #![forbid(unsafe_code)]
 

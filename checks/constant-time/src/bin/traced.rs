@@ -1,6 +1,6 @@
-//! Does one operation between two marks, with secrets of the given number, for whoever traces it.
-//! Usage: `traced SET OPERATION SECRET`, SET being a parameter set, x25519 or ed25519, or `traced
-//! leak HOW SECRET`.
+//! Runs one operation between two marks, for a tracer, with the secrets that belong to a number.
+//! Usage: `traced SET OPERATION SECRET`, SET being a parameter set, x25519 or ed25519, or
+//! `traced leak HOW SECRET`.
 
 #![forbid(unsafe_code)]
 
@@ -41,10 +41,10 @@ mod operations {
         Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277,
     };
 
-    /// Keys in a batch: one first, one last, one between.
+    /// Keys in a batch: a first, a last, and one between.
     const BATCH: usize = 3;
 
-    /// Bytes drawn beforehand, so that what is traced is the operation and not the generator.
+    /// Random bytes drawn beforehand, so that the trace has the operation and not the generator.
     struct Drawn {
         bytes: Vec<u8>,
         used: usize,
@@ -80,7 +80,7 @@ mod operations {
 
     impl TryCryptoRng for Drawn {}
 
-    /// The operation between the marks.
+    /// Runs the operation between the marks.
     fn between_marks<T>(operation: impl FnOnce() -> T) -> T {
         mark();
         let made = black_box(operation());
@@ -88,7 +88,7 @@ mod operations {
         made
     }
 
-    /// A key of the secret's number, a ciphertext for it, and its secret.
+    /// The key of a secret's number, a ciphertext for it, and the encapsulated secret.
     struct Sent<P: Operations> {
         key: SecretKey<P>,
         ciphertext: Ciphertext<P>,
@@ -97,17 +97,18 @@ mod operations {
     }
 
     impl<P: Operations> Sent<P> {
-        /// The ciphertext is one made for the key, or what an attacker makes of that.
+        /// Makes a key and a ciphertext: one encapsulated to the key, or an attacker's change of
+        /// it.
         fn new(backend: Backend, number: u8, ciphertext: &str) -> Result<Self, String> {
             let random = &mut Drawn::new(number);
             let pair = KeyPair::<P>::generate(backend, random).map_err(wrong)?;
             let (public, key) = pair.into_parts();
             let (made, secret) = public.encapsulate(backend, random).map_err(wrong)?;
             let mut bytes = made.as_bytes().to_vec();
-            // Words of one length: arguments lie on the stack.
+            // Words of equal length, as arguments are on the stack.
             match ciphertext {
                 "made" => {}
-                // Wrong in Rounded, wrong in the confirmation, and all of it drawn.
+                // Wrong in Rounded, wrong in the confirmation, and random bytes.
                 "bent" => bytes[0] ^= 1,
                 "fake" => bytes[P::ROUNDED_BYTES] ^= 1,
                 "wild" => {
@@ -120,7 +121,7 @@ mod operations {
             Ok(Sent { key, ciphertext, secret, is_made })
         }
 
-        /// The traced operation must have had the right result.
+        /// Checks that the traced operation had the right result.
         fn check(&self, decapsulated: &SharedSecret) -> Result<(), String> {
             if (decapsulated.as_bytes() == self.secret.as_bytes()) == self.is_made {
                 return Ok(());
@@ -182,7 +183,7 @@ mod operations {
         Ok(())
     }
 
-    /// Keys that fill a vector, and one more.
+    /// Enough keys to fill a vector, and one more.
     const NINE: usize = 9;
 
     fn exchange(name: &str, secret: u8) -> Result<(), String> {
@@ -243,7 +244,7 @@ mod operations {
 
     #[derive(Clone, Copy)]
     enum How {
-        /// Nothing: the same for all secrets.
+        /// No leak: the same for all secrets.
         None,
         Branch,
         Index,
@@ -289,7 +290,7 @@ mod operations {
             "trips" => How::Trips,
             _ => return Err(format!("unknown leak '{how}'")),
         };
-        // Doubled by the kernel: 0x4000 is negative then.
+        // The kernel doubles the words: 0x4040 becomes negative.
         let word = [0x0010, 0x4040, 0x2300][usize::from(secret) % 3];
         let (mut words, table) = ([word; WORDS], [7; 256]);
         let leak = Leak { words: black_box(&mut words), table: black_box(&table), how };

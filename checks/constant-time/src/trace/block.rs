@@ -1,7 +1,7 @@
-//! Straight code, and how the addresses in it follow from the registers before and after.
+//! Straight code, and the computation of its addresses from the registers before and after.
 //!
-//! To stop a program costs as much as to let it run for a long time; so it is stopped where code
-//! ends to be straight, and at an address that cannot be told from there.
+//! Stopping a program takes as long as running it for a long time. So it is stopped only at the end
+//! of straight code, and at an address that cannot be computed from there.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use nix::libc::user_regs_struct;
 
 use crate::instructions::{divides, is_immediate};
 
-/// General registers.
+/// The number of general registers.
 const REGISTERS: usize = 16;
 /// The most instructions in a block.
 const LONGEST: usize = 2000;
@@ -23,7 +23,7 @@ const LONGEST: usize = 2000;
 #[derive(Clone)]
 pub(super) struct Registers {
     pub(super) raw: user_regs_struct,
-    /// The general ones by their numbers.
+    /// The general registers by their numbers.
     general: [u64; REGISTERS],
 }
 
@@ -46,7 +46,7 @@ impl Registers {
         }
     }
 
-    /// A whole general register, or a part of it.
+    /// Returns a general register or a part of it.
     pub(super) fn part(&self, register: Register) -> u64 {
         let whole = number(register).map_or(0, |number| self.general[number]);
         match register {
@@ -56,11 +56,11 @@ impl Registers {
     }
 }
 
-/// An instruction, and what of it goes into a trace.
+/// An instruction, and its contribution to a trace.
 pub(super) struct Site {
     pub(super) instruction: Instruction,
     pub(super) accesses: Vec<UsedMemory>,
-    /// Registers that it writes, as the numbers of the whole ones.
+    /// Registers that it writes, by the numbers of the whole registers.
     written: Vec<usize>,
 }
 
@@ -81,19 +81,19 @@ impl Site {
         }
     }
 
-    /// Whether it is an integer division: its operands are traced.
+    /// Returns true for an integer division. Its operands are traced.
     pub(super) fn divides(&self) -> bool {
         divides(&self.instruction)
     }
 
-    /// Whether it repeats: the counts before and after are traced.
+    /// Returns true if the instruction repeats. The counts before and after are traced.
     pub(super) fn repeats(&self) -> bool {
         let instruction = &self.instruction;
         instruction.is_string_instruction()
             && (instruction.has_rep_prefix() || instruction.has_repne_prefix())
     }
 
-    /// Numbers in a trace for each time that it is met.
+    /// Returns the number of its entries in a trace for each execution.
     pub(super) fn numbers(&self) -> usize {
         let (operands, counts) = (3, 2);
         let extra = match self {
@@ -104,20 +104,20 @@ impl Site {
         1 + self.accesses.len() + extra
     }
 
-    /// Whether code goes on behind it, and nowhere else.
+    /// Returns true if the next instruction always follows.
     fn is_straight(&self) -> bool {
         self.instruction.flow_control() == FlowControl::Next
             && self.instruction.mnemonic() != Mnemonic::Syscall
     }
 }
 
-/// The number of the general register that holds this one.
+/// Returns the number of the general register that contains this one.
 fn number(register: Register) -> Option<usize> {
     register.is_gpr().then(|| register.full_register().number())
 }
 
-/// The general register that an instruction writes, and its new value, if that is an offset from a
-/// known one.
+/// Returns the new value of a general register that an instruction writes, if it is an offset from
+/// a known one.
 fn result(instruction: &Instruction, number: usize, values: &[Value; REGISTERS]) -> Option<Value> {
     let value = |register: Register| (register.is_gpr64()).then(|| values[register.number()]);
     if instruction.stack_pointer_increment() != 0 && number == Register::RSP.number() {
@@ -152,19 +152,19 @@ fn result(instruction: &Instruction, number: usize, values: &[Value; REGISTERS])
     }
 }
 
-/// The origin from which a value is an offset.
+/// The base of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     Zero,
     /// A register before the block.
     Before(usize),
-    /// The result of an instruction in a register; results are numbered.
+    /// The result of an instruction in a register. Results are numbered.
     Made(usize),
     /// A register after the block.
     After(usize),
 }
 
-/// A value in a block.
+/// A value in a block: a base and an offset.
 #[derive(Clone, Copy)]
 struct Value {
     source: Source,
@@ -188,7 +188,7 @@ impl Value {
     }
 }
 
-/// Values of registers before a block.
+/// Returns the values of registers before a block.
 fn before() -> [Value; REGISTERS] {
     let mut values = [Value::ZERO; REGISTERS];
     for (number, value) in values.iter_mut().enumerate() {
@@ -197,7 +197,7 @@ fn before() -> [Value; REGISTERS] {
     values
 }
 
-/// How an address is computed.
+/// The computation of an address.
 struct Address {
     segment: Register,
     base: Value,
@@ -231,13 +231,14 @@ struct Line {
 /// Straight code.
 pub(super) struct Block {
     lines: Vec<Line>,
-    /// The end of the block: at what is not straight, or where an address must be known.
+    /// The end of the block: the first instruction that is not straight, or an instruction whose
+    /// address must be known.
     pub(super) end: u64,
 }
 
 impl Block {
-    /// The block that begins at `start`, and ends where `is_cut` says if no earlier; `site` gives
-    /// the instruction at an address.
+    /// Makes the block that begins at `start`. It ends no later than at an address for which
+    /// `is_cut` returns true. `site` returns the instruction at an address.
     pub(super) fn new<E>(
         start: u64,
         is_cut: impl Fn(u64) -> bool,
@@ -277,7 +278,7 @@ impl Block {
         }
     }
 
-    /// An instruction by itself, of which nothing is asked but what is known before it.
+    /// Makes a block of one instruction, whose addresses depend only on the registers before it.
     pub(super) fn of(site: &Site) -> Block {
         let (at, end) = (site.instruction.ip(), site.instruction.next_ip());
         let values = before();
@@ -285,8 +286,8 @@ impl Block {
         Block { lines: vec![Line { at, addresses }], end }
     }
 
-    /// Says what was made in terms of what is left of it; if nothing is left of something, where
-    /// that was an address.
+    /// Expresses intermediate results by the registers after the block. Returns the instruction
+    /// whose address needs a result that no register has any more.
     fn settle(&mut self, values: &[Value; REGISTERS]) -> Option<u64> {
         let left = |value: Value| match value.source {
             Source::Made(_) => {
@@ -307,17 +308,17 @@ impl Block {
         None
     }
 
-    /// Whether there is no straight code here.
+    /// Returns true if there is no straight code here.
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// The instructions' addresses.
+    /// Returns the instructions' addresses.
     pub(super) fn instructions(&self) -> impl ExactSizeIterator<Item = u64> {
         self.lines.iter().map(|line| line.at)
     }
 
-    /// Adds each instruction's address to `numbers`, and the addresses that it touches.
+    /// Adds each instruction's address to `numbers`, followed by the addresses that it accesses.
     pub(super) fn note(&self, before: &Registers, after: &Registers, numbers: &mut Vec<u64>) {
         for line in &self.lines {
             numbers.push(line.at);

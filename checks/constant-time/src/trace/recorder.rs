@@ -1,4 +1,4 @@
-//! Traces, and where two of them part.
+//! Traces and their first differences.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
@@ -15,25 +15,26 @@ use super::tracee::{Failure, Mapping, Stop, Tracee};
 use crate::image::Image;
 use crate::instructions::unfit;
 
-/// The longest instruction.
+/// Bytes of the longest instruction.
 const LONGEST: usize = 15;
-/// Steps after which a program is taken not to end.
+/// The number of steps after which a program is assumed not to end.
 const MOST: usize = 20_000_000;
 
 /// The instructions and addresses of a program between its marks.
 pub struct Trace {
-    /// For each step the instruction's address, then what it touches and divides.
+    /// For each step the instruction's address, then the addresses that it accesses and its
+    /// operands if it divides.
     numbers: Vec<u64>,
-    /// Instructions, each as often as it was met.
+    /// The number of executed instructions.
     pub steps: usize,
-    /// The addresses of all that were met.
+    /// The addresses of all executed instructions.
     met: BTreeSet<u64>,
 }
 
 /// The first difference of two traces.
 #[derive(Debug)]
 pub struct Difference {
-    /// So many steps were the same.
+    /// The number of equal steps before it.
     pub steps: usize,
     /// The function, and the place in it.
     pub place: String,
@@ -55,16 +56,16 @@ pub struct Recorder {
     program: PathBuf,
     sites: HashMap<u64, Rc<Site>>,
     blocks: HashMap<u64, Rc<Block>>,
-    /// Addresses where blocks end, not by their nature.
+    /// Addresses where blocks end although straight code continues.
     cuts: HashSet<u64>,
     mappings: Vec<Mapping>,
     images: BTreeMap<String, Option<Image>>,
-    /// Whether to stop after each instruction.
+    /// True to stop after each instruction.
     single_steps: bool,
 }
 
 impl Recorder {
-    /// A recorder of an executable.
+    /// Makes a recorder of an executable.
     pub fn new(program: &Path) -> Self {
         Recorder {
             program: program.into(),
@@ -77,21 +78,21 @@ impl Recorder {
         }
     }
 
-    /// The same, stopping after each instruction: slower by an order, with the same traces.
+    /// Stops after each instruction: about ten times slower, with the same traces.
     pub fn with_single_steps(self) -> Self {
         Recorder { single_steps: true, ..self }
     }
 
-    /// The executable.
+    /// Returns the executable.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Runs the program, and records what it does between its first two marks. Runs that are to be
-    /// compared have arguments of the same lengths.
+    /// Runs the program, and records its execution between its first two marks. Runs to be compared
+    /// need arguments of the same lengths.
     ///
     /// # Errors
-    /// Nothing can be traced here, or the program fails.
+    /// Nothing can be traced on this system, or the program fails.
     pub fn record(&mut self, arguments: &[&str]) -> Result<Trace, Failure> {
         let mut tracee = Tracee::start(&self.program, arguments)?;
         let mut trace = Trace { numbers: Vec::new(), steps: 0, met: BTreeSet::new() };
@@ -107,7 +108,7 @@ impl Recorder {
         Ok(trace)
     }
 
-    /// Goes on to the end of straight code, or over one instruction; `None` where a mark is.
+    /// Runs to the end of straight code, or over one instruction. Returns `None` at a mark.
     fn advance(
         &mut self,
         tracee: &mut Tracee,
@@ -131,7 +132,7 @@ impl Recorder {
         let block = if stopped == block.end {
             block
         } else {
-            // Another block's end.
+            // The end of another block.
             self.cuts.insert(stopped);
             self.blocks.remove(&at);
             self.block(tracee, at)?
@@ -147,7 +148,7 @@ impl Recorder {
         Ok(Some(after))
     }
 
-    /// Goes over one instruction, whatever it is.
+    /// Runs over one instruction of any kind.
     fn over(
         &mut self,
         tracee: &mut Tracee,
@@ -165,14 +166,14 @@ impl Recorder {
         {
             return Ok(Some(Registers::from(user_regs_struct { rip: to, ..registers.raw })));
         }
-        // Stepped, it would stop each time that it repeats.
+        // A single step would stop at each repetition.
         let stop = if site.repeats() {
             tracee.run_over(&registers.raw, site.instruction.next_ip())?
         } else {
             tracee.step(&registers.raw)?
         };
         if stop == Stop::Mark {
-            // It was not done.
+            // The instruction was not executed.
             trace.numbers.truncate(noted);
             trace.steps -= 1;
             return Ok(None);
@@ -199,7 +200,7 @@ impl Recorder {
         site(&mut self.sites, tracee, at)
     }
 
-    /// The first difference of two traces; `None` if they are the same.
+    /// Returns the first difference of two traces, or `None` if they are equal.
     pub fn compare(&mut self, one: &Trace, other: &Trace) -> Option<Difference> {
         let (a, b) = (&one.numbers, &other.numbers);
         if a == b {
@@ -233,7 +234,7 @@ impl Recorder {
         Some(Difference { steps, place: self.place(at), instruction: self.text(at), what })
     }
 
-    /// The instructions of a trace that must not be in it, and why; each with its place.
+    /// Returns the instructions that a trace must not contain, each with its place and the reason.
     pub fn unfit(&mut self, trace: &Trace) -> Vec<String> {
         let mut found = Vec::new();
         for &at in &trace.met {
@@ -244,15 +245,15 @@ impl Recorder {
         found
     }
 
-    /// The divisions of integers in a trace, each with its place. Their operands are part of the
-    /// trace.
+    /// Returns the integer divisions in a trace, each with its place. Their operands are part of
+    /// the trace.
     pub fn divisions(&mut self, trace: &Trace) -> Vec<String> {
         let divisions: Vec<_> =
             trace.met.iter().copied().filter(|at| self.sites[at].divides()).collect();
         divisions.into_iter().map(|at| format!("{}: {}", self.place(at), self.text(at))).collect()
     }
 
-    /// How many instructions of 512-bit vectors were met, each counted once.
+    /// Returns the number of distinct instructions of 512-bit vectors.
     pub fn wide(&self, trace: &Trace) -> usize {
         let is_wide = |instruction: &Instruction| {
             (0..instruction.op_count()).any(|n| {
@@ -268,7 +269,7 @@ impl Recorder {
         text
     }
 
-    /// The function at an address, or the file, and how far into it.
+    /// Returns the function or the file at an address, with the offset in it.
     fn place(&mut self, at: u64) -> String {
         let Some(mapping) = self.mappings.iter().find(|one| (one.start..one.end).contains(&at))
         else {
@@ -288,7 +289,7 @@ impl Recorder {
     }
 }
 
-/// The instruction at an address.
+/// Returns the instruction at an address.
 fn site(sites: &mut HashMap<u64, Rc<Site>>, tracee: &Tracee, at: u64) -> Result<Rc<Site>, Failure> {
     if let Some(site) = sites.get(&at) {
         return Ok(site.clone());
@@ -304,7 +305,7 @@ fn site(sites: &mut HashMap<u64, Rc<Site>>, tracee: &Tracee, at: u64) -> Result<
     Ok(site)
 }
 
-/// The target of a jump, if it depends on flags only.
+/// Returns the target of a jump, if it depends on flags only.
 fn jump(instruction: &Instruction, flags: u64) -> Option<u64> {
     let flag = |bit: u32| flags >> bit & 1 == 1;
     let (carry, parity, zero, sign, overflow) = (flag(0), flag(2), flag(6), flag(7), flag(11));
@@ -332,8 +333,7 @@ fn jump(instruction: &Instruction, flags: u64) -> Option<u64> {
     Some(if jumps { instruction.near_branch64() } else { instruction.next_ip() })
 }
 
-/// Adds an instruction's address to `numbers`, and what of it else goes into a trace before it is
-/// done.
+/// Adds an instruction's address to `numbers`, and its other entries from before its execution.
 fn note(
     site: &Site,
     tracee: &Tracee,

@@ -1,4 +1,4 @@
-//! A program that lets itself be traced, and its tracer's hold on it.
+//! A program that permits tracing, and the tracer's control of it.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -17,19 +17,19 @@ use nix::sys::signal::{Signal, raise};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// The instruction that is a mark.
+/// The signal that marks the beginning and the end of a trace.
 const MARK: Signal = Signal::SIGUSR1;
 /// The breakpoint instruction: `int3`.
 const BREAKPOINT: u8 = 0xcc;
-/// Begins the message of a program that may not be traced.
+/// The beginning of the message of a program that may not be traced.
 const REFUSED: &str = "may not be traced: ";
 
-/// Why there is no trace.
+/// The reason for a missing trace.
 #[derive(Debug)]
 pub enum Failure {
-    /// Nothing can be traced here, for this reason.
+    /// Nothing can be traced on this system, for this reason.
     Refused(String),
-    /// Something is wrong with the program.
+    /// An error of the program.
     Broken(String),
 }
 
@@ -56,11 +56,11 @@ impl From<Errno> for Failure {
     }
 }
 
-/// In the program, first of all: starts it again without randomised addresses if it has them, and
-/// lets the parent trace it.
+/// Called first in the program: restarts it without address randomisation if necessary, and lets
+/// the parent trace it.
 ///
 /// # Errors
-/// The system does not allow one or the other.
+/// The system does not allow this.
 pub fn offer() -> Result<(), String> {
     let refused = |what: &str, error: Errno| format!("{REFUSED}{what}: {error}");
     let persona = personality::get().map_err(|error| refused("personality", error))?;
@@ -77,7 +77,8 @@ pub fn offer() -> Result<(), String> {
     ptrace::traceme().map_err(|error| refused("ptrace", error))
 }
 
-/// In the program: here begins what is traced, or ends. Without a tracer it ends the program.
+/// Called in the program: marks the beginning or the end of the trace. Without a tracer it ends the
+/// program.
 #[inline(never)]
 pub fn mark() {
     // Raising a signal of this number cannot fail.
@@ -87,17 +88,17 @@ pub fn mark() {
 /// The reason for which a traced program stopped.
 #[derive(PartialEq, Eq)]
 pub(super) enum Stop {
-    /// After an instruction, or at one that was planted.
+    /// A step is complete, or a breakpoint was reached.
     Trap,
     Mark,
 }
 
-/// A program that is traced.
+/// A traced program.
 pub(super) struct Tracee {
     child: Child,
     pid: Pid,
     memory: File,
-    /// The code that breakpoints replaced.
+    /// The bytes that breakpoints replaced.
     planted: HashMap<u64, u8>,
 }
 
@@ -124,14 +125,15 @@ impl Tracee {
         }
     }
 
-    /// Resumes as `resume` does until something stops the program that has to do with its trace.
+    /// Resumes by `resume` until the program stops for a reason that concerns the trace.
     fn wait(&self, resume: impl Fn(Pid) -> nix::Result<()>) -> Result<Stop, Failure> {
         loop {
             resume(self.pid)?;
             match waitpid(self.pid, None)? {
                 WaitStatus::Stopped(_, Signal::SIGTRAP) => return Ok(Stop::Trap),
                 WaitStatus::Stopped(_, MARK) => return Ok(Stop::Mark),
-                // Somebody stops everything, or makes a window larger: not the program's doing.
+                // External signals, such as a stop or a new window size, are not caused by the
+                // program.
                 WaitStatus::Stopped(
                     _,
                     Signal::SIGSTOP | Signal::SIGTSTP | Signal::SIGCONT | Signal::SIGWINCH,
@@ -141,13 +143,13 @@ impl Tracee {
         }
     }
 
-    /// Does one instruction from the given registers on.
+    /// Executes one instruction with the given registers.
     pub(super) fn step(&mut self, registers: &user_regs_struct) -> Result<Stop, Failure> {
         ptrace::setregs(self.pid, *registers)?;
         self.lift(registers.rip, |tracee| tracee.wait(|pid| ptrace::step(pid, None)))
     }
 
-    /// Runs from the given registers on to a planted instruction, which is not the first.
+    /// Runs with the given registers to a breakpoint, which must not be at the first instruction.
     pub(super) fn run(&self, registers: &user_regs_struct) -> Result<Stop, Failure> {
         ptrace::setregs(self.pid, *registers)?;
         let stop = self.wait(|pid| ptrace::cont(pid, None))?;
@@ -160,7 +162,7 @@ impl Tracee {
         Ok(stop)
     }
 
-    /// Does an instruction, however often it repeats, and stops at the next one.
+    /// Executes an instruction with all its repetitions, and stops at the next one.
     pub(super) fn run_over(
         &mut self,
         registers: &user_regs_struct,
@@ -170,7 +172,7 @@ impl Tracee {
         self.lift(registers.rip, |tracee| tracee.run(registers))
     }
 
-    /// Does something without the breakpoint at `address`, if there is one.
+    /// Calls `what` without the breakpoint at `address`, if there is one.
     fn lift(
         &self,
         address: u64,
@@ -187,7 +189,7 @@ impl Tracee {
         Ok(stop)
     }
 
-    /// Lets the program stop before the instruction at `address`.
+    /// Sets a breakpoint at `address`.
     pub(super) fn plant(&mut self, address: u64) -> Result<(), Failure> {
         if !self.planted.contains_key(&address) {
             let mut byte = [0];
@@ -198,7 +200,7 @@ impl Tracee {
         Ok(())
     }
 
-    /// Whether the program stops before the instruction at `address`.
+    /// Returns true if there is a breakpoint at `address`.
     pub(super) fn stops_at(&self, address: u64) -> bool {
         self.planted.contains_key(&address)
     }
@@ -207,7 +209,7 @@ impl Tracee {
         Ok(ptrace::getregs(self.pid)?)
     }
 
-    /// Reads what the program has at `address`; less than asked for where a mapping ends.
+    /// Reads the program's memory at `address`. Returns less at the end of a mapping.
     pub(super) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<usize, Failure> {
         let read = self.memory.read_at(bytes, address)?;
         for (offset, byte) in bytes[..read].iter_mut().enumerate() {
@@ -216,7 +218,7 @@ impl Tracee {
         Ok(read)
     }
 
-    /// Start, end, offset in the file, and the file, of each mapping of one.
+    /// Returns start, end and file of each mapping.
     pub(super) fn mappings(&self) -> Result<Vec<Mapping>, Failure> {
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
         Ok(maps.lines().filter_map(Mapping::parse).collect())
@@ -237,7 +239,7 @@ impl Tracee {
     }
 }
 
-/// The output of the program until it ends.
+/// Returns the program's standard error until it ends.
 fn errors(child: &mut Child) -> io::Result<String> {
     let mut said = String::new();
     if let Some(mut errors) = child.stderr.take() {
@@ -248,7 +250,7 @@ fn errors(child: &mut Child) -> io::Result<String> {
 
 impl Drop for Tracee {
     fn drop(&mut self) {
-        // If the program has ended, neither finds anything.
+        // If the program has ended, neither has an effect.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,5 @@
-//! glib-networking's OpenSSL backend, which Debian does not build: built once from the source that
-//! Debian has, as it is.
+//! glib-networking's OpenSSL backend, which Debian does not build. It is built once from Debian's
+//! unmodified source.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use testbed::Stage;
 
 use crate::source::Source;
 
-/// The release, as Debian 13 has it; it builds on Debian 12.
+/// The release in Debian 13. It builds on Debian 12.
 pub(crate) const VERSION: &str = "2.80.1";
 /// Debian's copy of the source.
 const SOURCE: Source = Source {
@@ -18,29 +18,29 @@ const SOURCE: Source = Source {
     address: "http://deb.debian.org/debian/pool/main/g/glib-networking/glib-networking_2.80.1.orig.tar.xz",
     sha_256: "b80e2874157cd55071f1b6710fa0b911d5ac5de106a9ee2a4c9c7bee61782f8e",
 };
-/// The options of its build: nothing but the backend.
+/// Options of the build: only the backend.
 const OPTIONS: [&str; 4] =
     ["-Dopenssl=enabled", "-Dgnutls=disabled", "-Dlibproxy=disabled", "-Dgnome_proxy=disabled"];
-/// The backend in the folder of a build.
+/// The backend in the build folder.
 const MODULE: &str = "tls/openssl/libgioopenssl.so";
-/// As GLib wants it named.
+/// The file name that GLib expects.
 pub(crate) const FILE: &str = "libgioopenssl.so";
-/// Says what the backend was built from.
+/// A file that records the source and options of the build.
 const STAMP: &str = "stamp";
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// The folder that holds the backend and nothing else.
+/// Returns the folder that holds only the backend and its stamp.
 pub(crate) fn folder() -> PathBuf {
     artifacts::target_folder().join("glib-networking")
 }
 
-/// Whether the backend of this source is in a folder.
+/// Returns true if the folder holds the backend of this source.
 pub(crate) fn is_built(folder: &Path) -> bool {
     fs::read_to_string(folder.join(STAMP)).is_ok_and(|text| text == stamp())
         && folder.join(FILE).exists()
 }
 
-/// The folder with the backend, which is built if it is not there.
+/// Returns the folder with the backend, and builds it if necessary.
 pub(crate) fn provide(stage: &Stage, source: Option<&Path>) -> Result<PathBuf, Failure> {
     let folder = folder();
     if !is_built(&folder) {
@@ -63,7 +63,7 @@ fn build(stage: &Stage, source: Option<&Path>, folder: &Path) -> Result<(), Fail
     run("ninja", &["-C", "build", MODULE])?;
 
     fs::create_dir_all(folder).map_err(Failure::about(folder.display()))?;
-    // The stamp comes last, so that nothing half done is taken for a backend.
+    // The stamp comes last, so that an incomplete build is not taken for a backend.
     let module = stage.folder().join("build").join(MODULE);
     fs::copy(module, folder.join(FILE)).map_err(Failure::about(FILE))?;
     fs::write(folder.join(STAMP), stamp()).map_err(Failure::about(STAMP))

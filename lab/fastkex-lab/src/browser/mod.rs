@@ -1,5 +1,5 @@
-//! `fastkex-lab demo-browser`: stock GNOME Web with the provider, and a page that says which group
-//! its connection used.
+//! `fastkex-lab demo-browser`: stock GNOME Web with the provider, and a page that shows the group
+//! of its connection.
 
 mod backend;
 pub(crate) mod page;
@@ -24,7 +24,7 @@ use site::Site;
 use crate::programs::Programs;
 use crate::say;
 
-/// The groups that are shown, each on a port of its own (`lab/demo/browser-stunnel.conf`), with the
+/// The groups of the demonstration, each with a port (`lab/demo/browser-stunnel.conf`) and the
 /// colour of its page.
 pub(crate) const SHOWN: [Shown; 3] = [
     Shown { group: "sntrup761", colour: [0x1a, 0x5f, 0xb4] },
@@ -32,7 +32,7 @@ pub(crate) const SHOWN: [Shown; 3] = [
     Shown { group: "X25519SNTRUP761", colour: [0x26, 0x5c, 0x3b] },
 ];
 
-/// A group, and the colour by which its page is known in a picture.
+/// A group, and the colour that identifies its page in a picture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
     pub(crate) group: &'static str,
@@ -42,12 +42,12 @@ pub(crate) struct Shown {
 /// Show stock GNOME Web with post-quantum key exchange
 ///
 /// Starts stunnel in front of Apache on loopback, and GNOME Web on a display in memory, with a home
-/// of its own; loads a page, follows its links to other ports, and asks the browser what the pages
-/// say: which group stunnel tells of the very connection that they came by. The module in the
-/// browser's TLS process counts the key pairs. A port with a certificate of a stranger must get no
-/// page. Leaves a picture of each page, and nothing else. The first time, glib-networking's OpenSSL
-/// backend is built from its source, which is fetched. Exits with 0 if all pages came with the
-/// group they should, with 1 if one did not, with 2 if it could not be run.
+/// folder of its own. Loads a page, follows its links to other ports, and reads from each page the
+/// group that stunnel logged for the page's own connection. The module in the browser's TLS process
+/// counts the key pairs. The browser must refuse a port with an untrusted certificate. Leaves only
+/// a picture of each page. The first time, glib-networking's OpenSSL backend is built from its
+/// source, which is downloaded. Exits with 0 if all pages came with the right group, with 1 if one
+/// did not, with 2 if the demonstration could not run.
 #[derive(Args, Debug)]
 pub(crate) struct DemoBrowser {
     /// Folder for pictures [default: demo-browser in cargo's target folder]
@@ -63,9 +63,9 @@ struct Visit {
     shown: Shown,
     /// The group in the page.
     told: String,
-    /// Key pairs of the group that the browser made for it.
+    /// The number of the group's key pairs that the browser made for the page.
     made: u64,
-    /// The picture.
+    /// The file of the picture.
     picture: PathBuf,
 }
 
@@ -73,10 +73,10 @@ impl DemoBrowser {
     pub(crate) fn run(&self) -> Outcome {
         prerequisites::check(&backend::folder())?;
         let programs = Programs::build()?;
-        // What the screen leaves goes last.
+        // Dropped last, after the X server.
         let _sockets = SocketFolder::before();
-        // Apache may have to look into the servers' folder as somebody else; nobody looks into the
-        // browser's.
+        // Apache may run as another user, which needs access to the servers' folder. The browser's
+        // folder stays private.
         let (servers, stage) = (Stage::new()?, Stage::new()?);
         let backend = backend::provide(&stage, self.source.as_deref())?;
         let output = match &self.output {
@@ -114,7 +114,7 @@ impl DemoBrowser {
     }
 }
 
-/// Loads the first page by its address, goes on by links, and shows each.
+/// Loads the first page by its address and the others by links, and prints a line for each.
 fn visit(
     site: &Site,
     session: &Session,
@@ -145,7 +145,7 @@ fn visit(
     Ok(visits)
 }
 
-/// The last lines: whether all is well.
+/// Prints the conclusion and returns true if there was no error.
 fn conclude(visits: &[Visit], refused: bool) -> Outcome {
     say("")?;
     let mut all_well = visits.len() == SHOWN.len() && refused;

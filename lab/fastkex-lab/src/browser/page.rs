@@ -1,5 +1,5 @@
-//! The page, which a program makes that Apache runs for each request (CGI, RFC 3875): what stunnel
-//! says of the connection it came by.
+//! The page. Apache runs this program for each request (CGI, RFC 3875), and it shows stunnel's log
+//! of the request's connection.
 
 use std::env;
 use std::path::PathBuf;
@@ -16,9 +16,9 @@ use crate::{groups, say};
 
 /// The id of the element that holds the group.
 pub(crate) const GROUP_ID: &str = "group";
-/// For a group that should not have been used.
+/// The colour of a page with an unexpected group.
 const OTHER_COLOUR: [u8; 3] = [0x77, 0x76, 0x7b];
-/// Parts of stunnel's log that are shown.
+/// Parts of stunnel's log lines that the page shows.
 const TELLING: [&str; 4] =
     ["accepted connection", "ciphersuite", "Peer temporary key", "connected remote server"];
 
@@ -37,12 +37,12 @@ fn link(text: &str) -> Result<(String, String), String> {
     parts.ok_or_else(|| "expected GROUP=ADDRESS".into())
 }
 
-/// The id of the link to the page of a group.
+/// Returns the id of the link to a group's page.
 pub(crate) fn link_id(group: &str) -> String {
     format!("to-{group}")
 }
 
-/// One connection in stunnel's log.
+/// A connection in stunnel's log.
 #[derive(Debug, PartialEq, Eq)]
 struct Told<'a> {
     group: String,
@@ -53,7 +53,7 @@ impl BrowserPage {
     pub(crate) fn run(&self) -> Outcome {
         let port = env::var("REMOTE_PORT").ok().and_then(|port| port.parse().ok());
         let port = port.ok_or_else(|| Failure::new("REMOTE_PORT: expected a port, from Apache"))?;
-        // It is written before stunnel sends the request here.
+        // stunnel writes it before it sends the request to Apache.
         let log = wait_for(|| {
             let bytes = std::fs::read(&self.log).ok()?;
             let log = String::from_utf8_lossy(&bytes).into_owned();
@@ -88,7 +88,7 @@ impl BrowserPage {
                 head {
                     meta charset="utf-8";
                     title { (told.group) }
-                    // No request for an icon, which would be a connection of its own.
+                    // Avoids a request for an icon, which would need a connection of its own.
                     link rel="icon" href="data:,";
                     style { (PreEscaped(style)) }
                 }
@@ -121,12 +121,12 @@ impl BrowserPage {
     }
 }
 
-/// The connection that stunnel passed on from this port of its own, by its log.
+/// Finds the connection that stunnel forwarded from this port of its own.
 fn told(log: &str, port: u16) -> Option<Told<'_>> {
     let passed_on = format!(" connected remote server from 127.0.0.1:{port}");
     let (whole, _) = log.rsplit_once('\n')?;
     let lines: Vec<&str> = whole.lines().collect();
-    // Ports come again: the last counts.
+    // Ports are reused, so the last connection counts.
     let last = lines.iter().rposition(|line| line.ends_with(&passed_on))?;
     let connection = connection(lines[last])?;
     let mut own: Vec<&str> = Vec::new();
@@ -145,7 +145,8 @@ fn told(log: &str, port: u16) -> Option<Told<'_>> {
     None
 }
 
-/// Whether the first client of a service got nothing through TLS, once its connection has ended.
+/// Returns true if the first client of a service received nothing through TLS, or `None` before its
+/// connection has ended.
 pub(crate) fn got_nothing(log: &str, service: &str) -> Option<bool> {
     let accepted = format!(": Service [{service}] accepted connection from ");
     let own = connection(log.lines().find(|line| line.contains(&accepted))?)?;
@@ -154,7 +155,8 @@ pub(crate) fn got_nothing(log: &str, service: &str) -> Option<bool> {
     Some(end.contains(": 0 byte(s) sent to TLS, "))
 }
 
-/// The number of the connection in `2026.11.21 19:04:31 LOG6[0]: Peer certificate not required`.
+/// Returns the number of the connection in
+/// `2026.11.21 19:04:31 LOG6[0]: Peer certificate not required`.
 fn connection(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once(" LOG")?;
     let (number, _) = rest.split_once('[')?.1.split_once("]: ")?;
@@ -175,7 +177,7 @@ mod tests {
         assert!(first.lines.iter().all(|line| line.contains("[0]: ")));
         assert_eq!(told(LOG, 34612).unwrap().group, "sntrup857");
         assert_eq!(told(LOG, 3461), None);
-        // Side by side, their lines come mixed.
+        // Lines of simultaneous connections are interleaved.
         let mut lines: Vec<&str> = LOG.lines().collect();
         lines.sort_by_key(|line| {
             let of_it = LOG.lines().filter(|other| connection(other) == connection(line));

@@ -1,4 +1,4 @@
-//! Pictures of the screen, which Xvfb keeps in a file (in the format of `xwd`), and PNGs of them.
+//! Pictures of the screen, which Xvfb keeps in a file in the format of `xwd`, and their PNG files.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(crate) struct Picture {
     pixels: Vec<[u8; 3]>,
 }
 
-/// Words of the header (X11's `XWDFile.h`), all big-endian, that are looked at.
+/// Indices of the header's words that are read (X11's `XWDFile.h`), all big-endian.
 mod word {
     pub(super) const HEADER_BYTES: usize = 0;
     pub(super) const VERSION: usize = 1;
@@ -27,11 +27,11 @@ mod word {
     pub(super) const COUNT: usize = 25;
 }
 
-/// Bytes of an entry of the table of colours, which stands before the pixels.
+/// Bytes of an entry of the colour table, which precedes the pixels.
 const COLOUR_BYTES: usize = 12;
 
 impl Picture {
-    /// From the screen's file; `None` if it is something else than 32 bits per pixel, red above
+    /// Reads the screen's file. Returns `None` unless it has 32 bits for each pixel, with red above
     /// green above blue.
     pub(crate) fn of_screen(file: &[u8]) -> Option<Self> {
         let word = |index: usize| -> Option<u32> {
@@ -63,12 +63,12 @@ impl Picture {
         Some(Self { width, height, pixels })
     }
 
-    /// How many pixels have this very colour.
+    /// Counts the pixels of exactly this colour.
     pub(crate) fn count(&self, colour: [u8; 3]) -> usize {
         self.pixels.iter().filter(|pixel| **pixel == colour).count()
     }
 
-    /// Writes it as PNG.
+    /// Writes the picture as PNG.
     pub(crate) fn save(&self, path: &Path) -> Result<(), Failure> {
         let about = || Failure::about(path.display());
         let file = File::create(path).map_err(Failure::about(path.display()))?;
@@ -87,7 +87,7 @@ mod tests {
 
     const TABLE: u32 = 2;
 
-    /// Two lines of two pixels, with a line's end that is not used.
+    /// Makes a screen of two lines of two pixels, with unused bytes at the end of each line.
     fn screen(byte_order: u32, pixels: [[u8; 4]; 4]) -> Vec<u8> {
         let mut words = [0_u32; word::COUNT];
         for (index, value) in [
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn what_is_cut_short_or_something_else_is_no_screen() {
         let file = screen(0, [[0; 4]; 4]);
-        // The end of the last line is not used.
+        // The unused end of the last line may be missing.
         for length in 0..file.len() - 4 {
             assert!(Picture::of_screen(&file[..length]).is_none(), "{length}");
         }

@@ -1,4 +1,4 @@
-//! Checks for packages that must be installed; one line names the missing ones.
+//! Checks for the packages of `demo-browser`.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use output::Failure;
 
 use crate::prerequisites;
 
-/// Programs, and the packages of Debian that have them.
+/// Programs and their Debian packages.
 const PROGRAMS: [(&str, &str); 7] = [
     ("epiphany-browser", "epiphany-browser"),
     ("WebKitWebDriver", "webkit2gtk-driver"),
@@ -16,9 +16,9 @@ const PROGRAMS: [(&str, &str); 7] = [
     ("apache2", "apache2-bin"),
     ("curl", "curl"),
 ];
-/// Without it certificates are not made.
+/// Makes the certificates.
 const OPENSSL: (&str, &str) = ("openssl", "openssl");
-/// Programs that build the backend.
+/// Programs that build the backend, and their packages.
 const BUILD_PROGRAMS: [(&str, &str); 5] = [
     ("meson", "meson"),
     ("ninja", "ninja-build"),
@@ -26,17 +26,17 @@ const BUILD_PROGRAMS: [(&str, &str); 5] = [
     ("pkg-config", "pkg-config"),
     ("xz", "xz-utils"),
 ];
-/// The same, as files.
+/// Files that building the backend needs, and their packages.
 const BUILD_FILES: [(&str, &str); 3] = [
     ("/usr/include/glib-2.0/gio/gio.h", "libglib2.0-dev"),
     ("/usr/include/openssl/core_dispatch.h", "libssl-dev"),
     ("/usr/share/pkgconfig/gsettings-desktop-schemas.pc", "gsettings-desktop-schemas-dev"),
 ];
 
-/// Says what is missing: what the backend's build takes only where it is not built.
+/// Checks for missing packages. The backend's build packages count only if it is not built.
 ///
 /// # Errors
-/// Something is, in one line with the packages.
+/// A package is missing. The error names all missing packages in one line.
 pub(crate) fn check(backend: &Path) -> Result<(), Failure> {
     let mut programs = PROGRAMS.to_vec();
     programs.push(OPENSSL);
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn the_script_installs_all_of_it() {
         let programs = PROGRAMS.iter().chain([&OPENSSL]).chain(&BUILD_PROGRAMS);
-        // meson brings it.
+        // The package meson depends on it.
         let programs = programs.filter(|(_, package)| *package != "ninja-build");
         prerequisites::assert_installed_by_script("browser", programs.chain(&BUILD_FILES));
     }

@@ -10,32 +10,32 @@ use testbed::{Server, Stage, wait_for};
 
 use super::picture::Picture;
 
-/// In pixels.
+/// Width in pixels.
 pub(crate) const WIDTH: u32 = 1024;
-/// In pixels.
+/// Height in pixels.
 pub(crate) const HEIGHT: u32 = 720;
-/// The folder of X servers' sockets. They make the folder if it is not there, and leave it.
+/// The folder of X servers' sockets. X servers make it if necessary, and leave it.
 const SOCKETS: &str = "/tmp/.X11-unix";
-/// The least size of the page's coloured band.
+/// The least area of the page's coloured band, in pixels.
 const LEAST_PIXELS: usize = 5000;
-/// A picture that stays the same for so long is complete.
+/// A picture that does not change for this time is complete.
 const STILL: Duration = Duration::from_millis(400);
 
-/// Xvfb.
+/// A running Xvfb.
 pub(crate) struct Screen {
     _server: Server,
     file: PathBuf,
-    /// Its number.
+    /// The number of the display.
     display: u32,
 }
 
-/// The folder of the sockets, which goes on drop if it was not there before.
+/// The folder of the sockets. It is removed on drop if it did not exist before.
 pub(crate) struct SocketFolder {
     is_ours: bool,
 }
 
 impl SocketFolder {
-    /// Notes whether it is there.
+    /// Records whether the folder exists.
     pub(crate) fn before() -> Self {
         Self { is_ours: !Path::new(SOCKETS).exists() }
     }
@@ -44,14 +44,14 @@ impl SocketFolder {
 impl Drop for SocketFolder {
     fn drop(&mut self) {
         if self.is_ours {
-            // Fails, as it should, while somebody else uses it.
+            // Fails, as intended, if other X servers use the folder.
             let _ = fs::remove_dir(SOCKETS);
         }
     }
 }
 
 impl Screen {
-    /// Starts Xvfb as the first display that is free.
+    /// Starts Xvfb on the first free display.
     pub(crate) fn start(stage: &Stage) -> Result<Self, Failure> {
         let mut command = stage.stock("Xvfb");
         command.args(["-displayfd", "1", "-screen", "0", &format!("{WIDTH}x{HEIGHT}x24")]).args([
@@ -66,12 +66,12 @@ impl Screen {
         Ok(Self { _server: server, file: stage.folder().join("Xvfb_screen0"), display })
     }
 
-    /// The value for `DISPLAY`.
+    /// Returns the value for `DISPLAY`.
     pub(crate) fn display(&self) -> String {
         format!(":{}", self.display)
     }
 
-    /// The screen, as soon as much of it has a colour and it does not change any more.
+    /// Returns the screen once a large part of it has a colour and it no longer changes.
     pub(crate) fn picture_with(&self, colour: [u8; 3]) -> Result<Picture, Failure> {
         let mut last = None;
         let still = wait_for(|| {
@@ -90,9 +90,9 @@ impl Screen {
     }
 }
 
-/// The display that Xvfb says it is: a line with a number.
+/// Returns the display in Xvfb's log, a line with only a number.
 fn display_in(log: &str) -> Option<u32> {
-    // The last may be but half written.
+    // The last line may be incomplete.
     let (lines, _) = log.rsplit_once('\n')?;
     lines.lines().find_map(|line| line.parse().ok())
 }

@@ -1,4 +1,4 @@
-//! GNOME Web with a bus and a home of its own.
+//! GNOME Web with a message bus and a home folder of its own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,22 +16,22 @@ use super::{SHOWN, backend, page};
 use crate::programs::Programs;
 
 const BUS: &str = "bus";
-/// The home, in the stage's folder.
+/// The home folder, in the stage's folder.
 const HOME: &str = "home";
-/// Settings in it: no question whether this should be the default browser.
+/// GNOME's settings: no question about the default browser.
 const SETTINGS: &str = "[org/gnome/epiphany]\nask-for-default=false\n";
-/// OpenSSL's configuration, on top of which `fastkex run` puts its own: the module tells what it
-/// counts.
+/// The OpenSSL configuration, which `fastkex run` extends. With it the module publishes its counts.
 const CONFIGURATION: &str = "browser-openssl.cnf";
-/// Proxies of the user.
+/// The user's proxy variables.
 const PROXIES: [&str; 6] =
     ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
-/// The start of lines of the browser's sandbox, which needs namespaces; some containers give none.
+/// The prefix of the browser sandbox's log lines. The sandbox needs namespaces, which some
+/// containers do not have.
 const SANDBOX: &str = "bwrap: ";
-/// The process that speaks TLS, as the kernel shortens its name.
+/// The name of the process that speaks TLS, as the kernel truncates it.
 const NETWORK_PROCESS: &str = "WebKitNetworkPr";
 
-/// The browser and what it runs in.
+/// The browser, its driver and its bus.
 pub(crate) struct Session<'a> {
     browser: Browser<'a>,
     stage: &'a Stage,
@@ -41,7 +41,7 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Starts the browser by `fastkex run`, with the shown groups, trusting an authority.
+    /// Starts the browser by `fastkex run` with the shown groups, trusting this authority.
     pub(crate) fn start(
         stage: &'a Stage,
         programs: &'a Programs,
@@ -73,7 +73,7 @@ impl<'a> Session<'a> {
         Ok(Self { browser, stage, programs, driver, _bus: bus })
     }
 
-    /// The browser's version.
+    /// Returns the browser's version.
     pub(crate) fn version(&self) -> &str {
         self.browser.version()
     }
@@ -83,12 +83,12 @@ impl<'a> Session<'a> {
         self.browser.open(address)
     }
 
-    /// Follows the link with an id.
+    /// Follows the link with this id.
     pub(crate) fn follow(&self, id: &str) -> Result<(), Failure> {
         self.browser.click(id)
     }
 
-    /// The group in the page at an address, once it is there.
+    /// Returns the group in the page at an address, once it is loaded.
     pub(crate) fn group_on_page(&self, address: &str) -> Result<String, Failure> {
         let selector = format!("#{}", page::GROUP_ID);
         let text = wait_for(|| {
@@ -103,13 +103,13 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The group in what is shown now, whatever that is.
+    /// Returns the group in the page that is shown now, if it has one.
     pub(crate) fn group_now(&self) -> Option<String> {
         self.browser.text(&format!("#{}", page::GROUP_ID)).ok()
     }
 
-    /// Key pairs of a group that the browser's process for TLS has taken, by its own count. None
-    /// where there is no such process yet.
+    /// Returns the number of a group's key pairs that the browser's TLS process has taken, by the
+    /// module's count. Zero if there is no such process yet.
     pub(crate) fn made(&self, group: &str) -> u64 {
         let made = || {
             let text = self.programs.counts(self.stage, self.network_process()?).ok()?;
@@ -129,15 +129,15 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Has the browser end its own processes, as the stage could only kill them.
+    /// Lets the browser end its own processes. The stage could only kill them.
     pub(crate) fn end(self) {
-        // The driver says that there is no window any more, if it closes too early. What stays is
-        // the stage's.
+        // The driver reports a missing window if the browser closes too early. The stage ends the
+        // remaining processes.
         let _ = self.browser.quit();
         let _ = wait_for(|| descendants(self.driver.id()).is_empty().then_some(()));
     }
 
-    /// The files that tell whose TLS it is, of those that the browser's process for it has loaded.
+    /// Returns the files with TLS code that the browser's TLS process has loaded.
     pub(crate) fn loaded(&self) -> Result<Vec<String>, Failure> {
         let process = self.network_process();
         let process =
@@ -153,7 +153,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A home with nothing in it but settings, and nothing of the user's session.
+/// Sets up an empty home folder with settings, and an environment without the user's session.
 fn furnish(command: &mut Command, stage: &Stage) -> Result<(), Failure> {
     let home = stage.folder().join(HOME);
     let (config, temporary) = (home.join("config"), home.join("tmp"));
@@ -176,7 +176,7 @@ fn furnish(command: &mut Command, stage: &Stage) -> Result<(), Failure> {
         .env("LC_ALL", "C.UTF-8")
         .env("GDK_BACKEND", "x11")
         .env("GSETTINGS_BACKEND", "keyfile")
-        // Neither bus is there.
+        // The buses of these services do not exist.
         .env("GIO_USE_VFS", "local")
         .env("NO_AT_BRIDGE", "1")
         .env_remove("WAYLAND_DISPLAY")
@@ -198,15 +198,14 @@ fn bus_address(stage: &Stage) -> String {
     format!("unix:path={}", stage.folder().join(BUS).display())
 }
 
-/// The last line of a browser that did not come up, or of its sandbox, without which it does not
-/// start.
+/// Returns the sandbox's error in the log of a browser that did not start, or else the last line.
 fn why_it_ended(log: &str) -> String {
     let mut lines = log.lines().filter(|line| !line.trim().is_empty());
     let line = lines.clone().find(|line| line.starts_with(SANDBOX)).or_else(|| lines.next_back());
     line.map_or_else(String::new, |line| format!("; the browser said: {line}"))
 }
 
-/// The processes below one.
+/// Returns all descendants of a process.
 fn descendants(process: u32) -> Vec<u32> {
     let mut found = testbed::children(process);
     let mut next = 0;
@@ -217,7 +216,7 @@ fn descendants(process: u32) -> Vec<u32> {
     found
 }
 
-/// Of the files in `/proc/PID/maps`, those with TLS in them, each once.
+/// Returns the files in `/proc/PID/maps` with TLS code, each once.
 fn telling_files(maps: &str) -> Vec<String> {
     const NAMES: [&str; 5] =
         ["libssl.so", "libcrypto.so", "fastkex.so", "libgioopenssl.so", "libgiognutls.so"];

@@ -14,12 +14,12 @@ use crate::programs::Programs;
 
 /// Debian's folder of Apache's modules.
 const MODULES: &str = "/usr/lib/apache2/modules";
-/// The service with a certificate that nobody has a reason to trust.
+/// The service with an untrusted certificate.
 const STRANGER: &str = "stranger";
-/// The log of stunnel, as [`Stage::start`] names it.
+/// The file name of stunnel's log, as [`Stage::start`] chooses it.
 const LOG: &str = "stunnel.log";
 
-/// The ports: each group's, and the one with a certificate that nobody has a reason to trust.
+/// The ports: one for each group, and one with an untrusted certificate.
 type Ports = [u16; SHOWN.len() + 1];
 
 /// The servers.
@@ -59,25 +59,25 @@ impl Site {
         })
     }
 
-    /// The address of a group's page.
+    /// Returns the address of a group's page.
     pub(crate) fn address(&self, group: &str) -> Result<String, Failure> {
         let index = SHOWN.iter().position(|shown| shown.group == group);
         let index = index.ok_or_else(|| Failure::new(format!("no page for {group}")))?;
         Ok(address(self.ports[index]))
     }
 
-    /// The address with a stranger's certificate.
+    /// Returns the address with the untrusted certificate.
     pub(crate) fn stranger(&self) -> String {
         address(self.ports[SHOWN.len()])
     }
 
-    /// Whether a client came there and got nothing, by and by: GNOME's TLS looks at the certificate
-    /// when the handshake is over, and ends.
+    /// Waits until the first client there has ended, and returns true if it received nothing.
+    /// GNOME's TLS checks the certificate after the handshake, and then closes.
     pub(crate) fn got_nothing(&self) -> bool {
         wait_for(|| page::got_nothing(&self.stunnel.log().ok()?, STRANGER)).unwrap_or(false)
     }
 
-    /// The certificate to trust.
+    /// Returns the path of the certificate to trust.
     pub(crate) fn authority(&self) -> PathBuf {
         self.authority.clone()
     }
@@ -131,8 +131,8 @@ fn start_stunnel(
     })
 }
 
-/// Writes what Apache runs: this program, copied to where Apache's user may read it, with its
-/// arguments.
+/// Writes the CGI script and copies this program, which it runs, into a folder that Apache's user
+/// can read.
 fn write_page(stage: &Stage, ports: Ports) -> Result<(), Failure> {
     const PROGRAM: &str = "fastkex-lab";
     const PAGE: &str = "page";
@@ -146,7 +146,7 @@ fn write_page(stage: &Stage, ports: Ports) -> Result<(), Failure> {
         PAGE,
         &format!("#!/bin/sh\nexec '{folder}/{PROGRAM}' browser-page '{folder}/{LOG}'{links}\n"),
     )?;
-    // The key is its owner's alone, as openssl makes it.
+    // Only the owner can read the keys, as openssl makes them.
     for (name, mode) in [(".", 0o711), (PROGRAM, 0o755), (PAGE, 0o755), (LOG, 0o644)] {
         let set = fs::set_permissions(stage.folder().join(name), Permissions::from_mode(mode));
         set.map_err(Failure::about(name))?;

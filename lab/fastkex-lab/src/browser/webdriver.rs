@@ -1,4 +1,4 @@
-//! The browser's own automation (W3C's WebDriver), by way of curl.
+//! The browser's automation (W3C's WebDriver), by way of curl.
 
 use std::thread;
 use std::time::Duration;
@@ -8,26 +8,25 @@ use serde_json::{Value, json};
 use output::Failure;
 use testbed::Stage;
 
-/// The key of an element's reference (WebDriver, section 11).
+/// The key of an element reference (WebDriver, section 11).
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
-/// A browser may take long to start.
+/// Time limit for a request. A browser may take long to start.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a browser is started, if it does not come up.
+/// Attempts to start a browser.
 const ATTEMPTS: u32 = 3;
-/// For what is left of the last one to end.
+/// Time for the processes of the last attempt to end.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A browser that is told what to do.
+/// A browser under automation.
 pub(crate) struct Browser<'a> {
     stage: &'a Stage,
-    /// Of the session.
+    /// The address of the session.
     address: String,
     version: String,
 }
 
 impl<'a> Browser<'a> {
-    /// Has the driver on a port start GNOME Web, which is to refuse certificates that it does not
-    /// trust.
+    /// Lets the driver on this port start GNOME Web, which must refuse untrusted certificates.
     pub(crate) fn start(stage: &'a Stage, port: u16) -> Result<Self, Failure> {
         let capabilities = json!({"capabilities": {"alwaysMatch": {
             "acceptInsecureCerts": false,
@@ -36,7 +35,7 @@ impl<'a> Browser<'a> {
         let mut browser =
             Self { stage, address: format!("http://127.0.0.1:{port}"), version: String::new() };
         let mut started = browser.call("POST", "/session", Some(&capabilities));
-        // On a busy machine the driver may ask for a window before the browser can have one.
+        // On a busy machine the driver may ask for a window before the browser can open one.
         for _ in 1..ATTEMPTS {
             if started.is_ok() {
                 break;
@@ -57,13 +56,13 @@ impl<'a> Browser<'a> {
         &self.version
     }
 
-    /// Puts the window into a corner of the screen.
+    /// Places the window in the corner of the screen.
     pub(crate) fn place(&self, width: u32, height: u32) -> Result<(), Failure> {
         let place = json!({"x": 0, "y": 0, "width": width, "height": height});
         self.call("POST", "/window/rect", Some(&place)).map(drop)
     }
 
-    /// Loads a page. A page about an error is one, too.
+    /// Loads a page. An error page counts, too.
     pub(crate) fn open(&self, address: &str) -> Result<(), Failure> {
         self.call("POST", "/url", Some(&json!({"url": address}))).map(drop)
     }
@@ -73,18 +72,18 @@ impl<'a> Browser<'a> {
         self.call("DELETE", "", None).map(drop)
     }
 
-    /// The address of the page.
+    /// Returns the address of the page.
     pub(crate) fn address(&self) -> Result<String, Failure> {
         Ok(self.call("GET", "/url", None)?.as_str().unwrap_or_default().into())
     }
 
-    /// Clicks on the element with an id.
+    /// Clicks the element with this id.
     pub(crate) fn click(&self, id: &str) -> Result<(), Failure> {
         let path = format!("/element/{}/click", self.find(&format!("#{id}"))?);
         self.call("POST", &path, Some(&json!({}))).map(drop)
     }
 
-    /// The text of the first element that a CSS selector finds, as it is shown.
+    /// Returns the visible text of the first element that matches a CSS selector.
     pub(crate) fn text(&self, selector: &str) -> Result<String, Failure> {
         let path = format!("/element/{}/text", self.find(selector)?);
         Ok(self.call("GET", &path, None)?.as_str().unwrap_or_default().into())
@@ -109,7 +108,7 @@ impl<'a> Browser<'a> {
     }
 }
 
-/// The value in an answer (WebDriver, section 6.3), or the error.
+/// Returns the value in an answer (WebDriver, section 6.3), or its error.
 fn value_in(answer: &str) -> Result<Value, Failure> {
     let mut answer: Value = serde_json::from_str(answer).map_err(Failure::about("WebDriver"))?;
     let value = answer["value"].take();

@@ -1,4 +1,4 @@
-//! The client: shakes hands with each listener in turns.
+//! The client, which performs handshakes with each listener in turn.
 
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, TcpStream};
@@ -22,21 +22,21 @@ pub(crate) struct CeilingClient {
     visit: PathBuf,
 }
 
-/// A server that says nothing for so long has failed.
+/// A server that is silent for this time has failed.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The time that a client may take besides its turns.
+/// The time limit of a client, beyond twice the time of its turns.
 const OVERHEAD: Duration = Duration::from_secs(60);
-/// Seconds before a turn in which connections are not counted, or those of a turn if that is
-/// shorter: pools of keys, which rest while there is no demand, are then at work.
+/// Seconds of connections before a turn that are not counted, or the length of a turn if it is
+/// shorter. Then key pools, which rest without demand, are at work.
 const LEAD_IN: f64 = 0.1;
 
-/// How long its turns take, at least.
+/// Returns the least time that a client's turns take.
 pub(crate) fn expected_time(visit: &Visit) -> Duration {
     let turns = (visit.listeners.len() * visit.rounds) as f64;
     Duration::from_secs_f64(turns * (visit.seconds + visit.seconds.min(LEAD_IN)))
 }
 
-/// Runs it.
+/// Runs the client in a process.
 pub(crate) fn run(stage: &Stage, visit: &Visit) -> Result<Found, Failure> {
     let timeout = OVERHEAD + 2 * expected_time(visit);
     let finished = stage.run_within(timeout, &mut role(stage, "ceiling-client", visit)?)?;
@@ -81,7 +81,7 @@ impl CeilingClient {
     }
 }
 
-/// All turns of the candidates with one certificate.
+/// Measures all turns of the candidates with one certificate.
 fn measure(visit: &Visit, runs: &mut [Run]) -> Result<(), Failure> {
     let mut order: Vec<_> = (0..runs.len()).collect();
     let lead_in = visit.seconds.min(LEAD_IN);
@@ -102,7 +102,7 @@ fn measure(visit: &Visit, runs: &mut [Run]) -> Result<(), Failure> {
 struct Run {
     settings: SslContext,
     port: u16,
-    /// The server's.
+    /// The server's processes.
     processes: Vec<u32>,
     code_point: u16,
     samples: Samples,
@@ -127,8 +127,8 @@ impl Run {
         }
     }
 
-    /// Connects for so many seconds, at least once: the number of connections, and how long they
-    /// really took.
+    /// Connects for `seconds`, at least once. Returns the number of connections and the time they
+    /// took.
     fn connect_for(&self, seconds: f64) -> Result<(usize, f64), Failure> {
         let (start, mut done) = (Instant::now(), 0);
         loop {
@@ -141,7 +141,7 @@ impl Run {
         }
     }
 
-    /// A turn that counts.
+    /// Runs a turn that is counted.
     fn turn(&mut self, seconds: f64) -> Result<(), Failure> {
         let busy = || self.processes.iter().map(|&process| processor::seconds_of(process)).sum();
         let server_before: Option<f64> = busy();
@@ -157,15 +157,15 @@ impl Run {
         Ok(())
     }
 
-    /// Sees that a handshake is what is to be measured.
+    /// Checks that a handshake has the intended properties.
     fn check(&self) -> Result<(), Failure> {
         const NEW_SESSION_TICKET: u8 = 4;
         let stream = connect(self.port).map_err(Failure::about("connecting"))?;
         let mut stream =
             TlsStream::new(&self.settings, stream, Some("localhost")).map_err(Failure::new)?;
         stream.close().map_err(Failure::new)?;
-        // To the end, for what the server sends after the handshake; some servers end without a
-        // word.
+        // Reads to the end, as the server may send messages after the handshake. Some servers close
+        // without close_notify.
         let _ = io::copy(&mut stream, &mut io::sink());
         let summary = stream.summary();
         if summary.version != Some(TlsVersion::Tls13) || summary.hello_retry {
@@ -191,7 +191,7 @@ fn connect(port: u16) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Connects, shakes hands, and waits until the server has closed.
+/// Connects, performs a handshake, and waits until the server has closed.
 fn handshake(settings: &SslContext, port: u16) -> Result<(), Failure> {
     let stream = connect(port).map_err(Failure::about("connecting"))?;
     let mut stream = TlsStream::new(settings, stream, Some("localhost")).map_err(Failure::new)?;

@@ -1,4 +1,4 @@
-//! `fastkex-lab ceiling`: handshakes per second beside those of a key exchange that costs nothing.
+//! `fastkex-lab ceiling`: handshakes per second, compared with a key exchange that costs nothing.
 
 mod client;
 mod plan;
@@ -24,14 +24,14 @@ use report::Report;
 
 pub(crate) use client::CeilingClient;
 
-/// Measure TLS handshakes per second beside those of a key exchange that costs nothing
+/// Measure TLS handshakes per second, compared with a key exchange that costs nothing
 ///
-/// Full TLS 1.3 handshakes over loopback: no resumption, one key share, a new connection each,
-/// one at a time. The client and the server run on one processor, so that connections per
-/// second are those of the work of both. The groups take turns, in another order in each round.
-/// Ratios are medians of those within a round. The client is the system's OpenSSL and those
-/// named by --openssl; the server is one of our own with the same OpenSSL, then nginx with its
-/// own. The exit status is 1 if a measurement failed; what is not there is named and left out.
+/// Full TLS 1.3 handshakes over loopback: no resumption, one key share, a new connection each, one
+/// at a time. Client and server run on one processor, so connections per second measure the work of
+/// both. The groups take turns, in another order in each round. Ratios are medians of the ratios
+/// within a round. Clients are the system's OpenSSL and those named by --openssl. Servers are a
+/// minimal one with the same OpenSSL, then nginx with its own. The exit status is 1 if a
+/// measurement failed. Programs that are not installed are named and left out.
 #[derive(Args, Debug)]
 pub(crate) struct Ceiling {
     /// File for the results as a JSON array [default: ceiling.json in cargo's target folder];
@@ -41,7 +41,7 @@ pub(crate) struct Ceiling {
     /// Turns of each group
     #[arg(long, value_name = "NUMBER", value_parser = rounds, default_value_t = 12)]
     rounds: usize,
-    /// Seconds of a turn; far below half a second, pools of keys are seen to be filled or to be
+    /// Seconds of a turn. In turns far below half a second, pools of keys are either filled or
     /// used, not both
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value_t = 0.5)]
     seconds: f64,
@@ -82,7 +82,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A certificate that servers show.
+/// A server's certificate.
 struct Trusted {
     /// Its name in reports.
     name: String,
@@ -90,7 +90,7 @@ struct Trusted {
     key_type: KeyType,
 }
 
-/// A server that runs.
+/// A running server.
 struct Answering {
     kind: ServerKind,
     /// Its name and version: `nginx 1.22.1`.
@@ -121,7 +121,8 @@ impl Ceiling {
         let (module, null) = (absolute(&module)?, absolute(&null)?);
         let tool = env::current_exe().map_err(Failure::about("this program"))?;
         if env::var_os(VARIABLE).is_none() {
-            // Whoever loads the null, this process among them, must have it in its environment.
+            // The null provider loads only with the variable in the environment, here as in the
+            // other processes.
             let mut again = Command::new(&tool);
             again.args(env::args_os().skip(1)).env(VARIABLE, "1");
             return Err(Failure::new(again.exec()));
@@ -143,7 +144,7 @@ impl Ceiling {
 
         let mut report = Report::new(self.rounds, self.seconds, core);
         let nginx = if self.wants(ServerKind::Nginx) {
-            // Those that are faster are for the minimal server.
+            // The candidates with fastkex's X25519 and Ed25519 are for the minimal server.
             let mut groups = plan::candidates();
             groups.retain(|one| !one.uses_fastkex);
             self.start(&set, ServerKind::Nginx, None, groups, &certificates, &mut report)
@@ -169,8 +170,8 @@ impl Ceiling {
         Ok(report.is_complete())
     }
 
-    /// Starts a server with all certificates; `None` if it is not installed, or failed, which is
-    /// told.
+    /// Starts a server with all certificates. Returns `None`, after a message, if it is not
+    /// installed or failed.
     fn start(
         &self,
         set: &Set,
@@ -181,7 +182,7 @@ impl Ceiling {
         report: &mut Report,
     ) -> Option<Answering> {
         if kind == ServerKind::Nginx {
-            // nginx takes all or nothing, and has the system's libssl.
+            // nginx refuses a list with an unknown group, and has the system's libssl.
             groups.retain(|one| set.knows(one.group.name).unwrap_or(false));
         }
         let offer = |one: &Candidate| {
@@ -233,7 +234,7 @@ impl Ceiling {
         self.server.is_empty() || self.server.contains(&kind)
     }
 
-    /// Has a client shake hands with a server and reports on it.
+    /// Runs a client against a server and adds the results to the report.
     fn visit(&self, stage: &Stage, plan: &Plan, server: &Answering, report: &mut Report) {
         let visit = Visit {
             plan: plan.clone(),
@@ -264,7 +265,7 @@ impl Ceiling {
         }
     }
 
-    /// Writes what was measured to where it is wanted.
+    /// Writes the results to standard output or to the chosen file.
     fn publish(&self, report: &Report) -> Result<(), Failure> {
         let json = serde_json::to_string_pretty(&report.rows).map_err(Failure::new)?;
         let file = match &self.json {
@@ -281,7 +282,8 @@ impl Ceiling {
     }
 }
 
-/// This program in another role, which a file in the stage's folder describes.
+/// Returns a command that runs this program in another role, described by a file in the stage's
+/// folder.
 fn role(stage: &Stage, name: &str, description: &impl Serialize) -> Result<Command, Failure> {
     let file = format!("{name}.json");
     stage.write(&file, &serde_json::to_string(description).map_err(Failure::new)?)?;

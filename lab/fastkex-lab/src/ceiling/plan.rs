@@ -11,35 +11,35 @@ use output::Failure;
 
 use crate::groups::{self, Group};
 
-/// A group that takes part.
+/// A group in the measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
-    /// Its name in reports; OpenSSL's is the group's.
+    /// Its name in reports. OpenSSL's name is the group's.
     pub(crate) label: &'static str,
     pub(crate) group: Group,
-    /// Its key exchange, and signatures, are computed by fastkex where fastkex offers to.
+    /// True if fastkex computes the key exchange and signatures that both fastkex and OpenSSL have.
     pub(crate) uses_fastkex: bool,
 }
 
-/// The null group with the key shares of sntrup761, in reports.
+/// The name of the null group with key shares of sntrup761's size in reports.
 pub(crate) const NULL: &str = "null";
-/// The null group with small key shares, in reports.
+/// The name of the null group with small key shares in reports.
 pub(crate) const NULL_SMALL: &str = "null-small";
 
-/// Ours.
+/// fastkex's groups.
 const OURS: [&str; 2] = ["sntrup761", "X25519SNTRUP761"];
-/// OpenSSL's.
+/// OpenSSL's groups.
 const OPENSSLS: [&str; 3] = [X25519, "P-256", "X25519MLKEM768"];
-/// OpenSSL's X25519, computed by OpenSSL, in reports.
+/// The name of OpenSSL's own X25519 in reports.
 pub(crate) const X25519: &str = "X25519";
-/// The same, computed by fastkex, and so are Ed25519's signatures.
+/// The name in reports of X25519 computed by fastkex, with fastkex's Ed25519 signatures.
 const X25519_FASTKEX: &str = "X25519, fastkex";
-/// Of what both have, take fastkex's, or the default provider's: else the order in which libcrypto
-/// meets them decides.
+/// Property queries that prefer the implementations of one provider. Without a query, the order in
+/// which libcrypto loads the providers would decide.
 const FASTKEX: &str = "?provider=fastkex";
 const DEFAULT: &str = "?provider=default";
 
-/// Every group that is measured, in the order of reports.
+/// Returns all groups to measure, in the order of reports.
 pub(crate) fn candidates() -> Vec<Candidate> {
     let nulls = fastkex_insecure_null::GROUPS.into_iter().zip([NULL, NULL_SMALL]);
     let nulls = nulls.map(|(null, label)| Candidate {
@@ -64,9 +64,9 @@ pub(crate) fn candidates() -> Vec<Candidate> {
 /// The parameters of both ends.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Plan {
-    /// The folder of OpenSSL's libraries; `None` for the system's.
+    /// The folder of OpenSSL's libraries, or `None` for the system's.
     pub(crate) openssl: Option<PathBuf>,
-    /// The modules.
+    /// Paths of the modules.
     pub(crate) providers: Vec<PathBuf>,
     /// The processor to run on.
     pub(crate) core: Option<usize>,
@@ -74,15 +74,15 @@ pub(crate) struct Plan {
     pub(crate) trusted: Vec<(String, PathBuf)>,
 }
 
-/// A port on loopback where one certificate is shown and one group accepted.
+/// A port on loopback with one certificate and one group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Listener {
-    /// As in [`Plan`].
+    /// The certificate's name, as in [`Plan`].
     pub(crate) certificate: String,
-    /// As in [`Candidate`].
+    /// The group's name, as in [`Candidate`].
     pub(crate) label: String,
     pub(crate) port: u16,
-    /// Those of the server.
+    /// The server's processes.
     pub(crate) processes: Vec<u32>,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct Found {
     pub(crate) samples: Vec<Samples>,
 }
 
-/// How a client fared with one listener.
+/// A client's results with one listener.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Samples {
     pub(crate) certificate: String,
@@ -112,15 +112,15 @@ pub(crate) struct Samples {
     pub(crate) rates: Vec<f64>,
     /// All connections in these rounds.
     pub(crate) connections: usize,
-    /// Seconds of processor time of the client's in these rounds.
+    /// Processor time of the client in these rounds, in seconds.
     pub(crate) client_seconds: f64,
-    /// And of the server's; `None` where the system does not tell.
+    /// Processor time of the server in these rounds, or `None` if the system does not report it.
     pub(crate) server_seconds: Option<f64>,
 }
 
 impl Plan {
-    /// The libraries, with the default provider and the modules, for candidates that are faster,
-    /// and for the others.
+    /// Opens the libraries with the default provider and the modules: a context that prefers
+    /// OpenSSL, and one that prefers fastkex.
     pub(crate) fn contexts(&self) -> Result<Contexts, Error> {
         Ok(Contexts { stock: self.context(DEFAULT)?, faster: self.context(FASTKEX)? })
     }
@@ -140,26 +140,26 @@ impl Plan {
     }
 }
 
-/// Contexts of one OpenSSL.
+/// Library contexts of one OpenSSL.
 pub(crate) struct Contexts {
     pub(crate) stock: LibraryContext,
     faster: LibraryContext,
 }
 
 impl Contexts {
-    /// The one that a candidate asks for.
+    /// Returns the context for a candidate.
     pub(crate) fn of(&self, candidate: &Candidate) -> &LibraryContext {
         if candidate.uses_fastkex { &self.faster } else { &self.stock }
     }
 }
 
-/// Reads what another process wrote for this one.
+/// Reads a file that another process wrote for this one.
 pub(crate) fn read<T: DeserializeOwned>(file: &Path) -> Result<T, Failure> {
     let text = fs::read_to_string(file).map_err(Failure::about(file.display()))?;
     serde_json::from_str(&text).map_err(Failure::about(file.display()))
 }
 
-/// The candidates that a libssl has.
+/// Returns the candidates whose groups a libssl knows.
 pub(crate) fn known(context: &LibraryContext) -> Vec<Candidate> {
     let told: Vec<_> = context.tls_groups().iter().map(|group| group.id).collect();
     candidates().into_iter().filter(|one| told.contains(&one.group.code_point)).collect()

@@ -10,7 +10,7 @@ use output::Failure;
 use super::plan::{self, Found, NULL, NULL_SMALL, Samples, X25519};
 use super::{Answering, ServerKind};
 
-/// All that was measured.
+/// All results.
 pub(crate) struct Report {
     rounds: usize,
     seconds: f64,
@@ -25,7 +25,7 @@ pub(crate) struct Row {
     server: ServerKind,
     server_name: String,
     server_openssl: String,
-    /// The client's.
+    /// The version of the client's OpenSSL.
     openssl: String,
     certificate: String,
     group: &'static str,
@@ -37,23 +37,23 @@ pub(crate) struct Row {
     p25: f64,
     p50: f64,
     p75: f64,
-    /// Third quartile less first, divided by the median.
+    /// The difference of third and first quartile, divided by the median.
     spread: f64,
-    /// The median of ratios to the null group with key shares of sntrup761's size, in the same
+    /// The median of the ratios to the null group with key shares of sntrup761's size, in the same
     /// round.
     ratio_to_null: Option<f64>,
-    /// Quartiles of these.
+    /// Quartiles of these ratios.
     ratio_to_null_p25: Option<f64>,
     ratio_to_null_p75: Option<f64>,
-    /// The same for the null group with small key shares.
+    /// The median of the ratios to the null group with small key shares.
     ratio_to_null_small: Option<f64>,
-    /// The same for OpenSSL's own X25519.
+    /// The median of the ratios to OpenSSL's own X25519.
     ratio_to_x25519: Option<f64>,
     /// Processor time of one connection.
     client_microseconds: f64,
     server_microseconds: Option<f64>,
-    /// The time of one connection with the null group of sntrup761's size divided by this one's,
-    /// counting only time in which client and server ran.
+    /// Processor time of client and server for a connection with the null group of sntrup761's
+    /// size, divided by the same time for this group.
     cpu_ratio_to_null: Option<f64>,
     connections: usize,
     rounds: usize,
@@ -65,18 +65,18 @@ impl Report {
         Report { rounds, seconds, core, rows: Vec::new(), failures: 0 }
     }
 
-    /// Says what failed, and remembers that something did.
+    /// Prints a failure and records it.
     pub(crate) fn fail(&mut self, failure: &Failure) {
         eprintln!("ceiling: left out: {failure}");
         self.failures += 1;
     }
 
-    /// Whether nothing failed.
+    /// Returns true if nothing failed.
     pub(crate) fn is_complete(&self) -> bool {
         self.failures == 0
     }
 
-    /// Takes what a client found at a server.
+    /// Adds a client's results with a server.
     pub(crate) fn add(&mut self, server: &Answering, found: Found) {
         for samples in &found.samples {
             let other = |label: &str| {
@@ -130,7 +130,7 @@ impl Report {
     }
 }
 
-/// Seconds of both processes for one connection.
+/// Returns the processor time of client and server for one connection, in seconds.
 fn processor_time(samples: &Samples) -> Option<f64> {
     Some((samples.client_seconds + samples.server_seconds?) / samples.connections as f64)
 }

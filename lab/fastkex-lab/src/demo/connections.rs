@@ -1,4 +1,4 @@
-//! The connections that are shown, and what their ends say.
+//! Connections of the demonstration, and their groups as both ends report them.
 
 use std::fmt;
 use std::fs::File;
@@ -13,24 +13,24 @@ use super::servers::{PAGE, start_stunnel_client};
 use crate::certificates::AUTHORITY;
 use crate::programs::Programs;
 
-/// A connection, and how it went.
+/// A connection and its result.
 pub(crate) struct Connection {
     client: &'static str,
     server: &'static str,
-    /// The group it should use.
+    /// The expected group.
     group: &'static str,
-    /// It was the relay that heard the client.
+    /// True if the relay read the client's group.
     relayed: bool,
     ends: Result<Ends, Failure>,
 }
 
-/// The group that each end reports; `None` if it reports none.
+/// The groups that the ends report, or `None` if an end reports none.
 struct Ends {
     client: Option<String>,
     server: Option<String>,
 }
 
-/// Fetches pages.
+/// Makes the connections and fetches pages.
 pub(crate) struct Visitor<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) programs: &'a Programs,
@@ -44,13 +44,14 @@ pub(crate) enum Client {
     SClient,
 }
 
-/// A page, and the group that the client says it came with.
+/// A page, and the group that the client reports.
 struct Fetched {
     page: String,
     group: Option<String>,
 }
 
-/// Without the user's settings and proxies; the page, or one line about what is wrong.
+/// Arguments that exclude the user's settings and proxies. curl prints the page or a line with an
+/// error.
 const CURL_ARGUMENTS: [&str; 9] = [
     "--disable",
     "--noproxy",
@@ -75,7 +76,7 @@ impl Client {
 }
 
 impl Visitor<'_> {
-    /// Fetches nginx's page, which says what nginx says.
+    /// Fetches nginx's page, which contains the group that nginx reports.
     pub(crate) fn to_nginx(&self, client: Client, group: &'static str) -> Connection {
         let fetched = self.fetch(client, group, self.ports.nginx);
         let ends = fetched
@@ -83,7 +84,7 @@ impl Visitor<'_> {
         Connection { client: client.name(), server: "nginx", group, relayed: false, ends }
     }
 
-    /// Fetches the page behind stunnel, which tells in its log.
+    /// Fetches the page behind stunnel, which logs the key share.
     pub(crate) fn to_stunnel(
         &self,
         stunnel: &Server,
@@ -101,7 +102,7 @@ impl Visitor<'_> {
         Connection { client: client.name(), server: "stunnel", group, relayed: false, ends }
     }
 
-    /// Fetches nginx's page without TLS, by way of stunnel as a client and the relay.
+    /// Fetches nginx's page without TLS, through stunnel as a client and the relay.
     pub(crate) fn without_tls(&self, group: &'static str) -> Result<Connection, Failure> {
         let relay = Relay::start(self.ports.nginx)?;
         let ports = Ports { nginx: relay.port, ..self.ports };
@@ -119,7 +120,7 @@ impl Visitor<'_> {
         Ok(Connection { client: "stunnel", server: "nginx", group, relayed: true, ends })
     }
 
-    /// Fetches a page from a port, with one group to offer.
+    /// Fetches a page from a port, offering one group.
     fn fetch(&self, client: Client, group: &str, port: u16) -> Result<Fetched, Failure> {
         match client {
             Client::Curl => self.curl(group, port),
@@ -129,7 +130,7 @@ impl Visitor<'_> {
 
     fn curl(&self, group: &str, port: u16) -> Result<Fetched, Failure> {
         const TRACE: &str = "curl.trace";
-        // So that nothing is left of the last.
+        // Removes the trace of the previous connection.
         self.stage.write(TRACE, "")?;
         let mut command = self.programs.run(self.stage, Some(group), "curl");
         command
@@ -158,13 +159,13 @@ impl Visitor<'_> {
 }
 
 impl Connection {
-    /// The heading above connections.
+    /// Returns the heading of the table.
     pub(crate) fn heading() -> String {
         let line = row("client", "server", "group asked for", "client reports", "server reports");
         format!("{line}\n{}", "-".repeat(line.len()))
     }
 
-    /// The error, if there is one.
+    /// Describes the error, if there is one.
     pub(crate) fn wrong(&self) -> Option<String> {
         let Self { client, server, group, .. } = self;
         let what = match &self.ends {

@@ -4,8 +4,9 @@ use openssl_runtime::wire;
 
 use crate::groups;
 
-/// The group that curl was answered with, by its `--trace`: `<= Recv SSL data, 1129 bytes (0x469)`,
-/// then lines like `0010: 78 49 54 61 ff f3 cc 37 96 bc f4 2b cf 6f 2f bd xITa...7...+.o/.`.
+/// Returns the group of the answer that curl received, from its `--trace`:
+/// `<= Recv SSL data, 1129 bytes (0x469)`, then lines like
+/// `0010: 78 49 54 61 ff f3 cc 37 96 bc f4 2b cf 6f 2f bd xITa...7...+.o/.`.
 pub(crate) fn in_curl_trace(trace: &str) -> Option<String> {
     const HEX_DIGITS_AND_SPACES: usize = 16 * 3;
     let is_heading = |line: &str| line.starts_with("<= Recv SSL data");
@@ -16,7 +17,7 @@ pub(crate) fn in_curl_trace(trace: &str) -> Option<String> {
     })
 }
 
-/// The group that `openssl s_client` was answered with, by its `-msg`:
+/// Returns the group of the answer that `openssl s_client` received, from its `-msg`:
 /// `<<< TLS 1.3, Handshake [length 0469], ServerHello`, then lines like
 /// `    02 00 04 65 03 03 fa 92 a0 83 78 70 35 22 d8 dc`.
 pub(crate) fn in_s_client_messages(messages: &str) -> Option<String> {
@@ -24,12 +25,12 @@ pub(crate) fn in_s_client_messages(messages: &str) -> Option<String> {
     server_choice(messages, is_heading, |line| line.strip_prefix("    "))
 }
 
-/// The group of the one connection in the log of a stunnel that is the server. It logs the size of
-/// the client's share, `Peer temporary key: (null), 9264 bits`, where OpenSSL 3.0 has no name for
-/// its kind.
+/// Returns the group of the one connection in the log of a stunnel server. It logs the size of the
+/// client's share, `Peer temporary key: (null), 9264 bits`, as OpenSSL 3.0 has no name for the type
+/// of this key.
 pub(crate) fn in_stunnel_log(log: &str) -> Option<String> {
     let (_, key) = log.split_once("Peer temporary key: ")?;
-    // The line may be but half written.
+    // The line may be incomplete.
     let (line, _) = key.split_once('\n')?;
     let (name, bits) = line.strip_suffix(" bits")?.rsplit_once(", ")?;
     if name != "(null)" {
@@ -40,7 +41,7 @@ pub(crate) fn in_stunnel_log(log: &str) -> Option<String> {
     Some(group.map_or_else(|| format!("{bits} bits"), |group| group.name.into()))
 }
 
-/// The group in a page made by `lab/demo/nginx.conf`: a code point, or a name of OpenSSL's.
+/// Returns the group in a page of `lab/demo/nginx.conf`: a code point, or OpenSSL's name.
 pub(crate) fn in_nginx_page(page: &str) -> Option<String> {
     let (_, rest) = page.split_once("with the group ")?;
     let word = rest.split_whitespace().next()?;
@@ -48,8 +49,8 @@ pub(crate) fn in_nginx_page(page: &str) -> Option<String> {
     Some(code_point.map_or_else(|| word.into(), groups::name_of))
 }
 
-/// The group in the last ServerHello of a dump: below a line for which `is_heading`, each line has
-/// the hexadecimal digits that `hex` finds in it.
+/// Returns the group in the last ServerHello of a dump. Messages begin with a line for which
+/// `is_heading` is true. `hex` returns the hexadecimal digits of each following line.
 fn server_choice(
     dump: &str,
     is_heading: impl Fn(&str) -> bool,
@@ -71,7 +72,7 @@ fn server_choice(
         }
     }
     let share = messages.iter().rev().find_map(|message| {
-        // These programs show messages without the header of their record.
+        // These programs print messages without the record header.
         let length = u16::try_from(message.len()).ok()?.to_be_bytes();
         wire::find_server_key_share(&[&[22, 3, 3], &length[..], message].concat())
     });
@@ -91,7 +92,8 @@ mod tests {
         let messages = include_str!("samples/s_client-3.0-msg.txt");
         assert_eq!(in_s_client_messages(messages).as_deref(), Some("X25519SNTRUP761"));
 
-        // The answer to a second hello counts, not the request for it, which has no share.
+        // The ServerHello that answers the second ClientHello counts, not the HelloRetryRequest,
+        // which has no share.
         let retried = include_str!("samples/s_client-3.0-msg-retry.txt");
         assert_eq!(in_s_client_messages(retried).as_deref(), Some("P-256"));
     }
@@ -108,7 +110,7 @@ mod tests {
             let lines: Vec<_> = dump.lines().collect();
             let told = |kept: usize| heard(&lines[..kept].join("\n")).is_some();
             let least = (0..=lines.len()).find(|kept| told(*kept)).unwrap();
-            // The next line starts another message.
+            // The next line begins another message.
             assert!(["<= Recv", "<<< TLS"].iter().any(|start| lines[least].starts_with(start)));
             assert!((least..=lines.len()).all(told));
         }

@@ -1,4 +1,4 @@
-//! `fastkex-lab demo`: stock programs with the provider, and what they say about it.
+//! `fastkex-lab demo`: stock programs with the provider, and the groups that they report.
 
 mod connections;
 pub(crate) mod heard;
@@ -23,7 +23,7 @@ use crate::certificates::{self, AUTHORITY};
 use crate::programs::Programs;
 use crate::say;
 
-/// The groups that are shown.
+/// The groups of the connections.
 const SHOWN: [&str; 3] = ["sntrup761", "X25519SNTRUP761", "sntrup857"];
 /// The group in `lab/demo/stunnel-client.conf`.
 const TUNNELLED: &str = "X25519SNTRUP761";
@@ -33,9 +33,9 @@ const TIMED: [&str; 4] = ["sntrup761", "X25519SNTRUP761", "X25519", "P-256"];
 /// Show stock stunnel, nginx, curl and openssl with post-quantum key exchange
 ///
 /// Starts servers on loopback, in a temporary folder, fetches pages from them, and prints for each
-/// connection the group that both ends report; then times handshakes. Takes about ten seconds once
-/// everything is built. Exits with 0 if all connections used the group they should, with 1 if one
-/// did not, with 2 if it could not be run.
+/// connection the group that both ends report. Then times handshakes. Takes about ten seconds once
+/// everything is built. Exits with 0 if all connections used the right group, with 1 if one did
+/// not, with 2 if the demonstration could not run.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {}
 
@@ -96,7 +96,7 @@ fn show_connections(visitor: &Visitor) -> Result<Vec<Connection>, Failure> {
     Ok(connections)
 }
 
-/// Prints the table of handshakes per second, and what it means.
+/// Prints the table of handshakes per second with an explanation.
 fn show_rates(measured: &Measured) -> Result<(), Failure> {
     say(format_args!(
         "{:18}{:>14}{:>9}{:>9}   bytes of key shares, client + server",
@@ -148,7 +148,7 @@ fn explain(rates: &[Rates]) -> Option<String> {
     ))
 }
 
-/// The last lines: whether all is well.
+/// Prints the conclusion and returns true if there was no error.
 fn conclude(connections: &[Connection], measured: &Measured) -> Outcome {
     let mut wrong: Vec<_> = connections.iter().filter_map(Connection::wrong).collect();
     wrong.extend(measured.rates.iter().filter_map(Rates::wrong));

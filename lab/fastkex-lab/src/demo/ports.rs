@@ -1,8 +1,8 @@
-//! Free ports, and the configurations with them.
+//! Free ports, and configurations with them.
 
 use output::Failure;
 
-/// The ports on loopback in the place of those in the configurations.
+/// Ports on loopback that replace the ports in the configurations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ports {
     /// The page without TLS, from nginx.
@@ -18,16 +18,16 @@ pub(crate) struct Ports {
 const LOOPBACK: &str = "127.0.0.1:";
 
 impl Ports {
-    /// Those in the configurations.
+    /// The ports in the configurations.
     const EXAMPLE: Self = Self { page: 10080, nginx: 10443, stunnel: 11443, tunnel: 12080 };
 
-    /// Some that are free now.
+    /// Chooses ports that are free now.
     pub(crate) fn free() -> Result<Self, Failure> {
         let [page, nginx, stunnel, tunnel] = testbed::free_ports()?;
         Ok(Self { page, nginx, stunnel, tunnel })
     }
 
-    /// A configuration with these ports instead of those in it.
+    /// Replaces the ports in a configuration.
     pub(crate) fn fill(&self, configuration: &str) -> String {
         let mut parts = configuration.split(LOOPBACK);
         let mut filled = parts.next().unwrap_or_default().to_string();

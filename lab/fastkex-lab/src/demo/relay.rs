@@ -1,4 +1,4 @@
-//! A relay of bytes that reads both hellos on their way, for a program that does not tell its
+//! A relay of bytes that reads both hellos on their way, for a program that does not report its
 //! group.
 
 use std::io::{self, Read, Write};
@@ -15,18 +15,18 @@ use crate::groups;
 
 /// Relays one connection.
 pub(crate) struct Relay {
-    /// Its port on loopback.
+    /// The relay's port on loopback.
     pub(crate) port: u16,
     hellos: Receiver<Hellos>,
 }
 
-/// The first bytes of both ends.
+/// The first bytes from both ends.
 struct Hellos {
     client: Vec<u8>,
     server: Vec<u8>,
 }
 
-/// More than any two hellos.
+/// More bytes than any two hellos.
 const KEPT_BYTES: usize = 16 * 1024;
 /// Time for the connection to end after the page has arrived.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -39,7 +39,7 @@ impl Relay {
         let port = listener.local_addr().map_err(Failure::about("relay"))?.port();
         let (sender, hellos) = channel();
         thread::spawn(move || {
-            // Without hellos nobody is told, which is noticed.
+            // Without hellos nothing is sent, and `group` returns `None`.
             if let Ok(read) = relay(&listener, to) {
                 let _ = sender.send(read);
             }
@@ -47,8 +47,8 @@ impl Relay {
         Ok(Self { port, hellos })
     }
 
-    /// The group of the connection, once it has ended: the one the server answered with, if the
-    /// client sent a share for it.
+    /// Returns the group of the connection, once it has ended: the group in the server's answer, if
+    /// the client sent a share for it.
     pub(crate) fn group(&self) -> Option<String> {
         let Hellos { client, server } = self.hellos.recv_timeout(TIMEOUT).ok()?;
         let offered = wire::find_client_key_shares(&client)?;
@@ -67,7 +67,7 @@ fn relay(listener: &TcpListener, to: u16) -> io::Result<Hellos> {
     Ok(Hellos { client, server })
 }
 
-/// Carries bytes until one end has had enough, and returns the first of them.
+/// Forwards bytes until one end closes, and returns the first of them.
 fn pump(mut from: TcpStream, mut to: TcpStream) -> Vec<u8> {
     let mut kept = Vec::new();
     let mut buffer = [0; 4096];

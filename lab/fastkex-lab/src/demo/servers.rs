@@ -1,4 +1,4 @@
-//! The servers.
+//! The servers of the demonstration.
 
 use std::net::{Ipv4Addr, TcpStream};
 
@@ -11,7 +11,7 @@ use crate::programs::Programs;
 /// The page without TLS in `lab/demo/nginx.conf`.
 pub(crate) const PAGE: &str = "A small static page";
 
-/// nginx with TLS, and with the page for stunnel.
+/// Starts nginx with TLS, and with the page for stunnel.
 pub(crate) fn start_nginx(
     stage: &Stage,
     programs: &Programs,
@@ -26,7 +26,7 @@ pub(crate) fn start_nginx(
     stage.start("nginx", &mut command, |_| accepts(ports.page) && accepts(ports.nginx))
 }
 
-/// stunnel in front of the page.
+/// Starts stunnel in front of the page.
 pub(crate) fn start_stunnel(
     stage: &Stage,
     programs: &Programs,
@@ -36,7 +36,7 @@ pub(crate) fn start_stunnel(
     start_tunnel(stage, programs, "stunnel.conf", &ports.fill(template), ports.stunnel)
 }
 
-/// stunnel as a client of what listens on `nginx` in `ports`.
+/// Starts stunnel as a client of the server on port `nginx` in `ports`.
 pub(crate) fn start_stunnel_client(
     stage: &Stage,
     programs: &Programs,
@@ -55,7 +55,7 @@ fn start_tunnel(
 ) -> Result<Server, Failure> {
     stage.write(name, configuration)?;
     let mut command = programs.run(stage, None, "stunnel");
-    // By its log: a connection to see whether it listens would be one more for it to serve.
+    // Checked by the log: a connection to test the port would be one more for stunnel to serve.
     let bound = format!("bound to 127.0.0.1:{port}\n");
     stage.start(name, command.arg(name), |log| log.contains(&bound))
 }

@@ -11,30 +11,31 @@ use output::Failure;
 use crate::client::{self, Client};
 use crate::groups::{self, Group};
 
-/// How often every group has its turn.
+/// Turns of every group.
 pub(crate) const ROUNDS: usize = 15;
-/// How long a turn takes.
+/// Duration of a turn.
 const TURN: Duration = Duration::from_millis(100);
 /// Key pairs timed in each round.
 const KEY_PAIRS: u32 = 10;
 
 /// The measurements.
 pub(crate) struct Measured {
-    /// The libssl that the client used.
+    /// The version of the client's libssl.
     pub(crate) libssl: String,
     pub(crate) rates: Vec<Rates>,
 }
 
-/// One group's handshakes.
+/// The results of one group.
 pub(crate) struct Rates {
     pub(crate) group: Group,
     /// Handshakes per second in each round, lowest first.
     sorted: Vec<f64>,
     pub(crate) handshakes: usize,
-    /// How many failed, which to use another group is too, and why the first of them did.
+    /// The number of failed handshakes, including those with another group. The reason for the
+    /// first one is in `first_failure`.
     failures: usize,
     first_failure: Option<Failure>,
-    /// Times for one key pair in each round, shortest first; none for OpenSSL's groups.
+    /// The time of one key pair in each round, shortest first. Empty for OpenSSL's groups.
     key_pairs: Vec<Duration>,
 }
 
@@ -50,36 +51,35 @@ impl Rates {
         }
     }
 
-    /// Handshakes per second.
+    /// Returns the median of handshakes per second.
     pub(crate) fn median(&self) -> f64 {
         self.sorted.get(self.sorted.len() / 2).copied().unwrap_or_default()
     }
 
-    /// Handshakes per second in the slowest round.
+    /// Returns handshakes per second in the slowest round.
     pub(crate) fn lowest(&self) -> f64 {
         self.sorted.first().copied().unwrap_or_default()
     }
 
-    /// Handshakes per second in the fastest round.
+    /// Returns handshakes per second in the fastest round.
     pub(crate) fn highest(&self) -> f64 {
         self.sorted.last().copied().unwrap_or_default()
     }
 
-    /// The error, if a handshake failed.
+    /// Describes the error, if a handshake failed.
     pub(crate) fn wrong(&self) -> Option<String> {
         let (first, name) = (self.first_failure.as_ref()?, self.group.name);
         let failures = self.failures;
         Some(format!("{failures} timed handshakes with {name} failed, the first because: {first}"))
     }
 
-    /// The time for one key pair.
+    /// Returns the median time of one key pair.
     pub(crate) fn key_pair(&self) -> Option<Duration> {
         self.key_pairs.get(self.key_pairs.len() / 2).copied()
     }
 }
 
-/// Full TLS 1.3 handshakes over loopback, one after another, with each of the groups called `names`
-/// in turns.
+/// Times full TLS 1.3 handshakes over loopback, one after another, with the groups `names` in turn.
 pub(crate) fn measure(
     names: &[&str],
     port: u16,
@@ -128,16 +128,16 @@ pub(crate) fn measure(
     Ok(Measured { libssl: context.libraries().version_text(), rates })
 }
 
-/// Connects, shakes hands, and waits until the server has closed.
+/// Connects, performs a handshake, and waits until the server has closed.
 fn handshake(client: &Client, port: u16) -> Result<(), Failure> {
     let mut stream = client.connect(port)?;
     stream.close().map_err(Failure::about("closing"))?;
-    // nginx closes without a word in TLS, when it has checked this side's Finished.
+    // nginx closes without close_notify once it has checked this side's Finished.
     io::copy(&mut stream.into_inner(), &mut io::sink()).map_err(Failure::about("closing"))?;
     Ok(())
 }
 
-/// The time for one key pair, made as libssl has it made.
+/// Returns the average time of a key pair, generated in the same way as libssl does.
 fn time_key_pair(context: &LibraryContext, group: Group) -> Result<Duration, Error> {
     let start = Instant::now();
     for _ in 0..KEY_PAIRS {

@@ -9,20 +9,20 @@ use sntrup::Error;
 
 /// Inputs of each class.
 pub(crate) const INPUTS: usize = 256;
-/// Fewest times that are taken, however long that takes: enough for each class.
+/// The fewest times that are taken, regardless of the time limit: enough for each class.
 pub(crate) const FEWEST: usize = 4096;
-/// Most times that are kept.
+/// The most times that are kept.
 pub(crate) const MOST: usize = 1 << 23;
-/// Times at the beginning that do not count.
+/// Times at the beginning that are not counted.
 const WARM_UP: usize = 64;
-/// Times between two looks at how long a core cycle is.
+/// Times between two measurements of the length of a core cycle.
 const CALIBRATION: usize = 1024;
 
-/// How much is measured.
+/// The end of a measurement.
 pub(crate) struct Limit<'a> {
     pub(crate) time: Duration,
     pub(crate) samples: usize,
-    /// Set when somebody wants an end.
+    /// Set to stop early.
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -39,9 +39,8 @@ impl Limit<'_> {
 /// One input of each class, of equal length.
 pub(crate) type Pair = [Vec<u8>; 2];
 
-/// Writes the input of a class to `chosen`. Both are read whatever the class: where an input lies,
-/// and so what it is that reading it puts out of the caches, would otherwise tell the classes
-/// apart.
+/// Writes the input of a class to `chosen`. Both inputs are read for either class. Otherwise their
+/// addresses, and thus the data that they evict from the caches, would distinguish the classes.
 fn choose(chosen: &mut [u8], [first, second]: &Pair, class: usize) {
     let mask = black_box((class as u8).wrapping_neg());
     for (to, (a, b)) in chosen.iter_mut().zip(first.iter().zip(second)) {
@@ -51,11 +50,11 @@ fn choose(chosen: &mut [u8], [first, second]: &Pair, class: usize) {
 
 /// Times of two classes.
 pub(crate) struct Times {
-    /// In ticks.
+    /// Times in ticks.
     pub(crate) classes: [Vec<u64>; 2],
-    /// Ticks that a core cycle took; `None` where ticks are nanoseconds.
+    /// Ticks in a core cycle, or `None` if ticks are nanoseconds.
     pub(crate) ticks_per_cycle: Option<f64>,
-    /// Whether nobody stopped it.
+    /// True if the measurement was not stopped.
     pub(crate) is_complete: bool,
 }
 
@@ -81,14 +80,14 @@ mod clock {
     }
 }
 
-/// Random numbers, drawn in bulk: drawing does not disturb each time that is taken.
+/// Random numbers. They are drawn in bulk, so that drawing does not disturb every single time.
 struct Order<'a> {
     random: &'a mut Drbg,
     bytes: Vec<u8>,
 }
 
 impl Order<'_> {
-    /// A class and the number of an input of it.
+    /// Returns a class and the index of an input.
     fn next(&mut self) -> (usize, usize) {
         if self.bytes.is_empty() {
             self.bytes = vec![0; 8192];
@@ -99,9 +98,8 @@ impl Order<'_> {
     }
 }
 
-/// Times `operation` on inputs of both classes. `load` turns an input into what the operation
-/// finds, in the same place whatever the class. It is not timed, and neither is what drops the
-/// result.
+/// Times `operation` on inputs of both classes. `load` turns an input into the operation's state,
+/// at the same address for both classes. Loading and dropping the result are not timed.
 pub(crate) fn collect<S, T>(
     limit: &Limit<'_>,
     random: &mut Drbg,
@@ -123,7 +121,7 @@ pub(crate) fn collect<S, T>(
         let (class, input) = order.next();
         choose(&mut chosen, &inputs[input % inputs.len()], class);
         load(state, &chosen)?;
-        // What was loaded is in its place before the clock starts.
+        // Loading is complete before the clock starts.
         fence(Ordering::SeqCst);
         let begin = clock::ticks(start);
         let result = black_box(operation(black_box(&mut *state)));

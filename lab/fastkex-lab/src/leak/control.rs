@@ -1,4 +1,4 @@
-//! Controls: a leak that must be found, and a comparison in which none may be found.
+//! Controls: a leak that must be found, and a comparison without a leak.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use sntrup::Error;
 
 use super::collect::{INPUTS, Limit, Pair, Times, collect};
 
-/// Bytes that are compared.
+/// The number of bytes to compare.
 const BYTES: usize = 64;
 
 type Value = [u8; BYTES];
@@ -28,7 +28,7 @@ pub(crate) const CONTROLS: [Control; 2] = [
     Control { operation: "constant control", leaks: false, compare: compare_constant },
 ];
 
-/// Ends at the first byte that differs.
+/// Returns at the first byte that differs.
 #[inline(never)]
 fn compare_leaking(a: &Value, b: &Value) -> bool {
     for (x, y) in a.iter().zip(b) {
@@ -45,8 +45,7 @@ fn compare_constant(a: &Value, b: &Value) -> bool {
 }
 
 impl Control {
-    /// Times of the comparison of a secret with itself, and with others that differ from some byte
-    /// on.
+    /// Times the comparison of a secret with itself, and with values that differ from some byte on.
     pub(crate) fn run(&self, limit: &Limit<'_>, random: &mut Drbg) -> Result<Times, Error> {
         let mut secret = [0; BYTES];
         random.fill(&mut secret);

@@ -1,4 +1,4 @@
-//! Operations with two classes of inputs, between which time must not tell.
+//! Operations with two classes of inputs, whose times must not differ.
 
 use curve25519::{ed25519, x25519};
 use rand_core::utils::next_word_via_fill;
@@ -14,11 +14,10 @@ use fastkex::sets::{ForSet, for_set};
 
 use super::collect::{INPUTS, Limit, Pair, Times, collect};
 
-/// Keys of a batch that is generated at once: the fewest in which there are a first, a last and
-/// some between.
+/// Keys in a batch: the fewest with a first, a last and some between.
 const BATCH: usize = 4;
 
-/// A comparison of one operation with itself.
+/// An operation that is timed with two classes of inputs.
 pub(crate) struct Experiment {
     /// The operation, as `fastkex speed` calls it.
     pub(crate) operation: &'static str,
@@ -35,7 +34,7 @@ pub(crate) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// As [`collect`].
+    /// Calls [`collect`] with the setting's limit and random source.
     fn collect<S, T>(
         &mut self,
         inputs: &[Pair],
@@ -53,7 +52,7 @@ impl Setting<'_> {
     }
 }
 
-/// The operations that there are experiments with.
+/// The operations with experiments.
 pub(crate) const OPERATIONS: [&str; 9] = [
     KEYGEN,
     PREPARE,
@@ -81,7 +80,7 @@ const RANDOM_KEY: &str = "fixed or random secret key";
 const ALTERED: &str = "accepted or altered ciphertext";
 const ARBITRARY: &str = "accepted or arbitrary ciphertext";
 
-/// All experiments with an algorithm, of this name; `None` if there is no such.
+/// Returns all experiments with the algorithm `name`, or `None` if it is unknown.
 pub(crate) fn experiments(name: &str) -> Option<Vec<Experiment>> {
     match name {
         _ if name == Curve::X25519.name() => Some(with_x25519()),
@@ -160,7 +159,8 @@ fn seeds(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
     fixed_or_random(|| Ok(setting.bytes(ed25519::SEED_BYTES)))
 }
 
-/// Something with `COUNT` secret keys, fixed or random, and as many public ones.
+/// Times an operation with `COUNT` secret keys, fixed or random, and the same number of fixed
+/// public keys.
 fn exchange<const COUNT: usize, T>(
     setting: &mut Setting<'_>,
     operation: fn(Backend, &[x25519::SecretKey; COUNT], &[x25519::PublicKey; COUNT]) -> T,
@@ -206,19 +206,19 @@ fn with_set<P: Operations>() -> Vec<Experiment> {
     ]
 }
 
-/// A fixed input and random ones, of each as many.
+/// Makes pairs of a fixed and a random input.
 fn fixed_or_random(mut make: impl FnMut() -> Result<Vec<u8>, Error>) -> Result<Vec<Pair>, Error> {
     let fixed = make()?;
     (0..INPUTS).map(|_| Ok([fixed.clone(), make()?])).collect()
 }
 
-/// Loads what is bytes anyway.
+/// Loads an input whose state is its bytes.
 fn copy<B: AsMut<[u8]>>(to: &mut B, input: &[u8]) -> Result<(), Error> {
     to.as_mut().copy_from_slice(input);
     Ok(())
 }
 
-/// A random source that draws given bytes, and fails after that.
+/// A random source that returns given bytes and then fails.
 struct Replay<'a>(&'a [u8]);
 
 #[derive(Debug)]
@@ -253,7 +253,7 @@ impl TryRng for Replay<'_> {
 
 impl TryCryptoRng for Replay<'_> {}
 
-/// The random input of a key, in the order in which it is drawn.
+/// A part of a key's random input, in the order of drawing.
 #[derive(Clone, Copy)]
 enum Part {
     G,
@@ -272,19 +272,19 @@ impl Part {
     }
 }
 
-/// Random bytes that one key is made of.
+/// Returns the number of random bytes for one key.
 fn key_bytes<P: Operations>() -> usize {
     2 * P::SAMPLE_BYTES + P::SMALL_BYTES
 }
 
-/// Draws `part` of the bytes of keys until no g is thrown away: how often that happens is public,
+/// Draws `part` of the bytes of keys until no g is rejected. The number of rejections is public,
 /// and takes time.
 fn draw_keys<P: Operations>(
     setting: &mut Setting<'_>,
     bytes: &mut [u8],
     part: core::ops::Range<usize>,
 ) -> Result<(), Error> {
-    /// One g in 27 is thrown away at most.
+    /// At most one g in 27 is rejected.
     const ATTEMPTS: usize = 100;
     let count = bytes.len() / key_bytes::<P>();
     for _ in 0..ATTEMPTS {
@@ -324,7 +324,7 @@ fn keygen_batch<P: Operations>(setting: &mut Setting<'_>) -> Result<Times, Error
     })
 }
 
-/// The random input of r.
+/// Makes inputs for the random polynomial r.
 fn samples<P: Operations>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
     fixed_or_random(|| Ok(setting.bytes(P::SAMPLE_BYTES)))
 }
@@ -369,12 +369,12 @@ fn ciphertext<P: Operations>(
     Ok(public.encapsulate(Backend::best(), setting.random)?.0)
 }
 
-/// The bytes of a key and a ciphertext.
+/// Concatenates the bytes of a key and a ciphertext.
 fn delivery<P: Operations>(key: &SecretKey<P>, ciphertext: &[u8]) -> Vec<u8> {
     [key.as_bytes(), ciphertext].concat()
 }
 
-/// Ciphertexts that are accepted, and others.
+/// Makes pairs of an accepted ciphertext and another one.
 fn accepted_or<P: Operations>(
     setting: &mut Setting<'_>,
     other: impl Fn(&mut Setting<'_>, &Ciphertext<P>) -> Vec<u8>,
@@ -389,7 +389,7 @@ fn accepted_or<P: Operations>(
         .collect()
 }
 
-/// One bit of the confirmation is wrong.
+/// Makes pairs in which one bit of the second ciphertext's confirmation is wrong.
 fn altered<P: Operations>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
     accepted_or::<P>(setting, |setting, accepted| {
         let mut bytes = accepted.as_bytes().to_vec();
@@ -400,12 +400,12 @@ fn altered<P: Operations>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error>
     })
 }
 
-/// Any bytes are a ciphertext.
+/// Makes pairs in which the second ciphertext is random bytes.
 fn arbitrary<P: Operations>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
     accepted_or::<P>(setting, |setting, _| setting.bytes(P::CIPHERTEXT_BYTES))
 }
 
-/// Keys, each with a ciphertext that it accepts.
+/// Makes pairs of keys, each with a ciphertext that it accepts.
 fn keys<P: Operations>(setting: &mut Setting<'_>) -> Result<Vec<Pair>, Error> {
     fixed_or_random(|| {
         let (public, secret) = key::<P>(setting)?;
@@ -446,7 +446,7 @@ fn decapsulate<P: Operations, D: Decapsulator<P>>(
 ) -> Result<Times, Error> {
     let (inputs, backend) = (inputs(setting)?, setting.backend);
     let load = |state: &mut Option<(D, Ciphertext<P>)>, input: &[u8]| {
-        // The place in the heap that becomes free is the next one to be taken.
+        // Frees the heap memory first, so that the next state is allocated at the same address.
         *state = None;
         let (key, ciphertext) = input.split_at(P::SECRET_KEY_BYTES);
         let key = D::new(SecretKey::from_bytes(key)?, backend);

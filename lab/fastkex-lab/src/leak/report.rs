@@ -10,27 +10,26 @@ use super::statistic::{CLEAR, Classes, Comparison, Of, SUSPICIOUS, Verdict};
 /// One line of the result.
 #[derive(Serialize)]
 pub(crate) struct Row {
-    /// None of a control.
+    /// `None` for a control.
     algorithm: Option<&'static str>,
     backend: Option<&'static str>,
     operation: &'static str,
     classes: &'static str,
-    /// Times of the class with fewer of them.
+    /// The number of times in the smaller class.
     samples: usize,
-    /// Whether all were taken that were asked for.
+    /// True if the measurement was not stopped early.
     complete: bool,
-    /// The unit of `cycles` and similar fields: core cycles, or nanoseconds where there is no
-    /// time-stamp counter.
+    /// The unit of `median` and the following fields: core cycles, or nanoseconds on machines
+    /// without a time-stamp counter.
     unit: &'static str,
-    /// Half of the first class's times are below.
+    /// The median of the first class.
     median: Option<f64>,
-    /// How much more time the second class took in the mean of the share of times of which t is the
-    /// largest.
+    /// The second class's mean time less the first's, over the share of times with the largest t.
     difference: f64,
-    /// The standard error of that difference.
+    /// The standard error of this difference.
     error: f64,
-    /// The least such difference, were it in each time, that would have been a leak; `None` if
-    /// there already is one.
+    /// The least constant delay of one class that would have been a leak, or `None` if there
+    /// already is one.
     visible: Option<f64>,
     #[serde(flatten)]
     pub(crate) comparison: Comparison,
@@ -38,7 +37,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The row for `times`, of a parameter set and a backend or of none.
+    /// Makes the row for `times`, of an algorithm and a backend, or of a control.
     pub(crate) fn new(
         of: Option<(&'static str, &'static str)>,
         operation: &'static str,
@@ -69,7 +68,7 @@ impl Row {
         }
     }
 
-    /// Which times t is of.
+    /// Names the times and the moment that t refers to.
     fn of(&self) -> String {
         let of = match self.comparison.of {
             Of::Mean => "means",
@@ -97,7 +96,7 @@ impl Row {
     }
 }
 
-/// Says in one line what the controls showed.
+/// Prints one line with the results of the controls.
 pub(crate) fn print_controls(rows: &[Row]) -> Result<(), Failure> {
     let said: Vec<_> = rows
         .iter()
@@ -112,12 +111,12 @@ pub(crate) fn print_controls(rows: &[Row]) -> Result<(), Failure> {
     output::line(format_args!("Self-check: {}.", said.join(", ")))
 }
 
-/// A number of cycles, with a digit after the point if it is small.
+/// Formats a number of cycles, with a digit after the point if it is small.
 fn cycles(number: f64) -> String {
     if number.abs() < 100.0 { format!("{number:.1}") } else { grouped(number) }
 }
 
-/// Prints a table, and how to read it.
+/// Prints a table with an explanation.
 pub(crate) fn print(rows: &[Row]) -> Result<(), Failure> {
     use Align::{Left, Right};
     let mut table = Table::new(&[

@@ -1,6 +1,6 @@
-//! Whether two sets of times are of one distribution: Welch's t-test of their means and of their
-//! spreads, on all times and on those below percentiles of both (Reparaz, Balasch and Verbauwhede,
-//! "Dude, is my code constant time?", section 2).
+//! Tests whether two sets of times have the same distribution: Welch's t-test of their means and of
+//! their spreads, on all times and on the times below percentiles of both (Reparaz, Balasch and
+//! Verbauwhede, "Dude, is my code constant time?", section 2).
 
 use std::collections::BTreeMap;
 
@@ -9,42 +9,42 @@ use serde::Serialize;
 /// An absolute t from here on is rare by chance: one line in some thousands.
 pub(crate) const SUSPICIOUS: f64 = 4.5;
 
-/// An absolute t from here on is no chance.
+/// An absolute t from here on does not occur by chance.
 pub(crate) const CLEAR: f64 = 10.0;
 
-/// Times of each class below which nothing can be said.
+/// The least number of times in each class for a verdict.
 pub(crate) const ENOUGH: usize = 1000;
 
-/// Steps in which slow times are left out. Interruptions are among the slowest, so the mean of all
-/// is not precise; a difference of one step in many is in the mean of some share.
+/// Steps in which slow times are left out. Interruptions are among the slowest times, so the mean
+/// of all times is imprecise. A difference at any single step shows in the mean of some share.
 const SHARES: u32 = 100;
 
-/// A t without limit, of times that are all alike, would be no number in JSON.
+/// Limit of t, as an infinite t of equal times could not be written as JSON.
 const LARGEST: f64 = 1e6;
 
-/// The subset of times in a t-test.
+/// The quantity that a t-test compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Of {
     /// Times.
     Mean,
-    /// Squares of their distances from their class's mean.
+    /// Squared distances of times from the mean of their class.
     Spread,
 }
 
 /// The result of a comparison.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Comparison {
-    /// The t statistic of the largest absolute value; positive if the second class takes longer, or
-    /// spreads more.
+    /// The t statistic with the largest absolute value. Positive if the second class takes longer,
+    /// or has a larger spread.
     pub(crate) t: f64,
     pub(crate) of: Of,
-    /// The share of times, fastest first, that it is made of.
+    /// The share of times, fastest first, for which t was computed.
     pub(crate) share: f64,
-    /// How much more time the second class took in the mean of that share.
+    /// The second class's mean time less the first's, over this share.
     #[serde(skip)]
     pub(crate) difference: f64,
-    /// The standard error of that difference.
+    /// The standard error of this difference.
     #[serde(skip)]
     pub(crate) error: f64,
 }
@@ -60,7 +60,7 @@ pub(crate) enum Verdict {
 }
 
 impl Comparison {
-    /// The verdict if the class with fewer times has `samples`.
+    /// Returns the verdict. The smaller class has `samples` times.
     pub(crate) fn verdict(&self, samples: usize) -> Verdict {
         match self.t.abs() {
             _ if samples < ENOUGH => Verdict::TooFew,
@@ -71,21 +71,22 @@ impl Comparison {
     }
 }
 
-/// Sums of powers of a class's smallest times, less an origin, as large times would cost precision.
+/// Sums of powers of a class's smallest times. An origin is subtracted first, as large times would
+/// cost precision.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     count: f64,
     powers: [f64; 4],
 }
 
-/// A mean, and the variance of that mean.
+/// A mean, and the variance of this mean.
 struct Estimate {
     mean: f64,
     variance: f64,
 }
 
 impl Sums {
-    /// Adds a time that there is `count` times.
+    /// Adds a time that occurs `count` times.
     fn add(&mut self, x: f64, count: f64) {
         let square = x * x;
         self.count += count;
@@ -111,7 +112,7 @@ impl Sums {
     }
 }
 
-/// Welch's t-test of two classes.
+/// The result of Welch's t-test of two classes.
 struct Test {
     t: f64,
     difference: f64,
@@ -121,12 +122,12 @@ struct Test {
 fn welch(sums: &[Sums; 2], of: Of) -> Test {
     let [a, b] = sums.map(|sums| sums.estimate(of));
     let (difference, error) = (b.mean - a.mean, (a.variance + b.variance).sqrt());
-    // Times that are all alike have no variance.
+    // Equal times have no variance.
     let t = if difference == 0.0 { 0.0 } else { difference / error };
     Test { t: t.clamp(-LARGEST, LARGEST), difference, error }
 }
 
-/// Different times in order, each with how many there are.
+/// Distinct times in ascending order, each with its number of occurrences.
 type Runs = Vec<(u64, f64)>;
 
 fn runs(mut times: Vec<u64>) -> Runs {
@@ -138,8 +139,8 @@ fn count(runs: &Runs) -> f64 {
     runs.iter().map(|(_, count)| count).sum()
 }
 
-/// Delays times as the clock that took them would show it, which may go in steps: a time between
-/// two that occur often becomes one or the other, so that the mean is right.
+/// Delays times as the clock would show the delay. The clock may advance in steps. So a time
+/// between two frequent times is split between them, which keeps the mean.
 fn delayed(runs: &Runs, delay: u64, frequent: &[u64]) -> Runs {
     let mut all = BTreeMap::new();
     for &(time, count) in runs {
@@ -166,12 +167,12 @@ impl Classes {
         Classes(times.map(runs))
     }
 
-    /// Times of the class with fewer of them.
+    /// Returns the number of times in the smaller class.
     pub(crate) fn samples(&self) -> usize {
         self.0.iter().map(count).fold(f64::INFINITY, f64::min) as usize
     }
 
-    /// The time that half of the first class's are up to.
+    /// Returns the median of the first class.
     pub(crate) fn median(&self) -> Option<u64> {
         let mut left = count(&self.0[0]) / 2.0;
         let in_middle = |&&(_, count): &&(u64, f64)| {
@@ -181,15 +182,15 @@ impl Classes {
         self.0[0].iter().find(in_middle).map(|&(time, _)| time)
     }
 
-    /// Compares them.
+    /// Compares the two classes.
     pub(crate) fn compare(&self) -> Comparison {
         compare(&self.0[0], &self.0[1])
     }
 
-    /// Times that occur often: the steps of the clock, if it goes in steps, less those that it
-    /// rarely makes.
+    /// Returns the times that occur often. If the clock advances in steps, these are the steps,
+    /// except rare ones.
     fn frequent(&self) -> Vec<u64> {
-        /// How much more often a usual time occurs than the rarest of these.
+        /// The ratio of a usual time's frequency to the lowest frequency here.
         const RARER: f64 = 16.0;
         let mut counts = BTreeMap::new();
         for &(time, count) in self.0.iter().flatten() {
@@ -201,7 +202,7 @@ impl Classes {
         counts.into_keys().collect()
     }
 
-    /// The least delay of every time of the second class that would be a clear leak.
+    /// Returns the least delay of all times of the second class that would be a clear leak.
     pub(crate) fn least_visible_delay(&self) -> u64 {
         const LONGEST: u64 = 1 << 40;
         let ([first, second], frequent) = (&self.0, self.frequent());
@@ -230,7 +231,8 @@ fn compare(first: &Runs, second: &Runs) -> Comparison {
     let mut result = Comparison { t: 0.0, of: Of::Mean, share: 1.0, difference: 0.0, error: 0.0 };
     let mut sums = [Sums::default(); 2];
     let (mut left, mut right) = (first.iter().peekable(), second.iter().peekable());
-    // Times of both classes in order: after each share of them, the sums so far are compared.
+    // Merges both classes in ascending order. After each share of the times, the sums so far are
+    // compared.
     while let Some(time) =
         [left.peek(), right.peek()].into_iter().flatten().map(|&&(time, _)| time).min()
     {
@@ -260,7 +262,7 @@ fn compare(first: &Runs, second: &Runs) -> Comparison {
     result
 }
 
-/// The share of times in step `i`: steps are finer towards the slow ones.
+/// Returns the share of times in step `i`. Steps are finer towards the slow times.
 fn share(i: u32) -> f64 {
     1.0 - 0.5f64.powf(f64::from(10 * i) / f64::from(SHARES))
 }
@@ -271,7 +273,7 @@ mod tests {
 
     use super::*;
 
-    /// Times of an operation of 20000 ticks on a machine that has other things to do.
+    /// A model of an operation of 20000 ticks on a machine with other work.
     struct Machine(Numbers);
 
     impl Machine {
@@ -285,7 +287,8 @@ mod tests {
             20_000 + jitter + if interrupted { 50_000 + self.next() % 100_000 } else { 0 }
         }
 
-        /// Two classes of `count` times, the second of which takes `more` ticks once in `once_in`.
+        /// Returns two classes of `count` times. The second takes `more` ticks longer once in
+        /// `once_in` times.
         fn classes(&mut self, count: usize, more: u64, once_in: u64) -> [Vec<u64>; 2] {
             let mut classes = [Vec::new(), Vec::new()];
             for _ in 0..count {
@@ -313,8 +316,8 @@ mod tests {
 
     #[test]
     fn a_leaking_function_is_found() {
-        // A branch that takes a fraction of a percent; one that is taken rarely; one that saves
-        // time.
+        // A branch that takes a fraction of a percent, and a branch that is rarely taken, each as
+        // the slower and as the faster class.
         for (more, once_in) in [(20, 1), (500, 20)] {
             let [a, b] = Machine(Numbers::new(1)).classes(20_000, more, once_in);
             let (slower, faster) = (compared(&a, &b), compared(&b, &a));
@@ -328,7 +331,7 @@ mod tests {
             assert!(slower.t > 0.0 && slower.difference > 0.0, "{more}, {once_in}: {slower:?}");
             assert!(faster.t < 0.0 && faster.difference < 0.0, "{more}, {once_in}: {faster:?}");
         }
-        // Without the slowest times left out, interruptions would hide it.
+        // With the slowest times included, interruptions would hide the leak.
         let sums = Machine(Numbers::new(1)).classes(20_000, 20, 1).map(|times| {
             let mut sums = Sums::default();
             times.iter().for_each(|&time| sums.add(time as f64 - 20_000.0, 1.0));
@@ -349,7 +352,7 @@ mod tests {
         assert!(welch(&sums, Of::Spread).t > CLEAR);
     }
 
-    /// The estimates by their definition.
+    /// Compares the estimates with their definition.
     #[test]
     fn sums_of_powers_are_moments() {
         let times = [3.0, 5.0, 4.0, 11.0, 7.0];
@@ -377,7 +380,7 @@ mod tests {
     #[test]
     fn the_least_visible_delay_is_found_and_half_of_it_is_not() {
         let [a, b] = Machine(Numbers::new(5)).classes(20_000, 0, 1);
-        // A clock that goes in steps, but for a time now and then.
+        // A clock that advances in steps, with rare exceptions.
         for step in [1, 26] {
             let on_clock = |times: &[u64], delay: u64| -> Vec<u64> {
                 let read = |(i, time): (usize, &u64)| {
@@ -389,7 +392,7 @@ mod tests {
             let with_delay = |delay: u64| Classes::new([on_clock(&a, 0), on_clock(&b, delay)]);
             let delay = with_delay(0).least_visible_delay();
             assert!((5..20).contains(&delay), "{step}: {delay}");
-            // Delayed before the clock was read.
+            // The delay is added before the clock is read.
             let verdict = |delay| with_delay(delay).compare().verdict(ENOUGH);
             assert_eq!(verdict(2 * delay), Verdict::Leak, "{step}: {delay}");
             assert_ne!(verdict(delay / 2), Verdict::Leak, "{step}: {delay}");

@@ -1,5 +1,5 @@
-//! The candidates on OpenSSL 1.1.1. Each sample has a client of its own, as an ENGINE is configured
-//! for a whole process.
+//! The candidates on OpenSSL 1.1.1. Each sample has a client process of its own, as an ENGINE is
+//! configured for a whole process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,29 +14,29 @@ use timer::results::{Plan, Run, Scene, Series};
 use super::{CERTIFICATE, CURVES, LATTICES, WARM_UP};
 use crate::programs::Programs;
 
-/// Folders in which OpenSSL 1.1.1 is installed.
+/// Folders with installations of OpenSSL 1.1.1.
 pub(crate) struct Prefixes {
-    /// With the patches.
+    /// The patched OpenSSL.
     pub(crate) patched: PathBuf,
-    /// With the reference implementation of sntrup761, too.
+    /// The patched OpenSSL with the reference implementation of sntrup761.
     pub(crate) reference: Option<PathBuf>,
 }
 
-/// A client.
+/// A client's group and its implementation.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    /// The group, and who computes it unless that goes without saying.
+    /// The group, followed by the implementation if it is not the usual one.
     label: &'static str,
     kind: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// By the ENGINE, with this control command.
+    /// The ENGINE computes it, with this control command.
     Engine(&'static str),
-    /// By OpenSSL, without the ENGINE, at the server, too.
+    /// OpenSSL computes it without the ENGINE, in client and server.
     Stock,
-    /// By the reference implementation in libcrypto, at the server, too.
+    /// The reference implementation in libcrypto computes it, in client and server.
     Reference,
 }
 
@@ -56,7 +56,7 @@ impl Candidate {
     }
 }
 
-/// The servers, and what clients are given.
+/// The servers and the clients' configurations.
 pub(crate) struct Comparison<'a> {
     set: &'a Set,
     programs: &'a Programs,
@@ -65,7 +65,7 @@ pub(crate) struct Comparison<'a> {
     trusted: PathBuf,
 }
 
-/// A candidate, and where it goes.
+/// A candidate with its configuration and its server.
 struct Entry {
     candidate: Candidate,
     configuration: PathBuf,
@@ -73,11 +73,11 @@ struct Entry {
 }
 
 impl<'a> Comparison<'a> {
-    /// Starts the servers: a stunnel each with the ENGINE, without it, and with the reference
-    /// implementation if there is one.
+    /// Starts three servers: a stunnel with the ENGINE, one without it, and one with the reference
+    /// implementation if it has been built.
     ///
     /// # Errors
-    /// One does not start.
+    /// A server does not start.
     pub(crate) fn start(
         set: &'a Set,
         programs: &'a Programs,
@@ -127,13 +127,13 @@ impl<'a> Comparison<'a> {
         Ok(Self { set, programs, prefixes, entries, trusted })
     }
 
-    /// How many take part.
+    /// Returns the number of candidates.
     pub(crate) fn size(&self) -> usize {
         self.entries.len()
     }
 
-    /// All samples, in turns, in another order each time. `processors` are those of clients and
-    /// servers.
+    /// Takes all samples. The candidates take turns, in another order in each round. `processors`
+    /// are the client's and the servers'.
     ///
     /// # Errors
     /// A client cannot be run, or negotiates another group.
@@ -184,7 +184,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// One sample by a client that begins anew.
+    /// Takes one sample with a new client process.
     fn sample(&self, entry: &Entry, plan: &Plan) -> Result<Run, Failure> {
         const FILE: &str = "sample.json";
         let Entry { candidate, configuration, server } = entry;
@@ -200,7 +200,7 @@ impl<'a> Comparison<'a> {
         client.arg("--ca").arg(&self.trusted).arg("--libssl").arg(prefix.join("lib"));
         client.env("OPENSSL_CONF", configuration);
         let finished = stage.run_within(timeout(plan, 1), &mut client)?;
-        // With 1, some connections failed: they are counted.
+        // 1 means that some connections failed. They are counted.
         if !matches!(finished.status.code(), Some(0 | 1)) {
             let failure = format!("{}: {}", candidate.label, finished.complaint());
             return Err(Failure::new(failure));
@@ -218,7 +218,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Adds the samples of one more client.
+/// Adds the samples of another client.
 fn join(all: &mut Series, new: Series) {
     all.samples.extend(new.samples);
     if all.first_failure.is_none() {
@@ -226,7 +226,7 @@ fn join(all: &mut Series, new: Series) {
     }
 }
 
-/// The sizes of so many samples, as options.
+/// Returns the sizes of `samples` samples as options.
 pub(crate) fn sizes(plan: &Plan, samples: usize) -> [String; 6] {
     let number = |number: usize| number.to_string();
     [
@@ -239,15 +239,15 @@ pub(crate) fn sizes(plan: &Plan, samples: usize) -> [String; 6] {
     ]
 }
 
-/// How long so many samples may take: on a busy machine the reference implementation takes 60 ms a
-/// connection.
+/// Returns the time limit for `samples` samples. On a busy machine the reference implementation
+/// takes 60 ms for a connection.
 pub(crate) fn timeout(plan: &Plan, samples: usize) -> Duration {
     const EACH: Duration = Duration::from_millis(200);
     let connections = (plan.connections + WARM_UP) * samples;
     Duration::from_secs(60) + EACH * connections.try_into().unwrap_or(u32::MAX)
 }
 
-/// The configuration of OpenSSL 1.1.1. Without tickets, as no session is resumed.
+/// Returns the configuration of OpenSSL 1.1.1. Tickets are off, as no session is resumed.
 fn configuration(kind: Kind, engine: &Path) -> String {
     let engines = match kind {
         Kind::Engine(command) => format!(

@@ -21,21 +21,22 @@ use crate::prerequisites;
 use crate::programs::Programs;
 use comparison::{Comparison, Prefixes};
 
-/// Programs, and the packages of Debian that have them.
+/// Programs and their Debian packages.
 const PROGRAMS: [(&str, &str); 1] = [("stunnel", "stunnel4")];
-/// Programs that build stunnel.
+/// Programs that build stunnel, and their packages.
 const BUILD_PROGRAMS: [(&str, &str); 3] = [("cc", "gcc"), ("make", "make"), ("curl", "curl")];
 
 /// Time handshakes with OpenSSL 1.1.1 and the ENGINE, as OpenSSLNTRU has it
 ///
-/// Builds a stunnel for patched OpenSSL 1.1.1 from Debian's source, starts it on loopback in front
-/// of a small HTTP server, and times full TLS 1.3 handshakes, one after the other, of a client with
-/// OpenSSL 1.1.1: sntrup761 by the ENGINE with keys in batches and one by one, and by the reference
-/// implementation where it has been built, sntrup857, X25519 and P-256. They take turns, sample by
-/// sample. Then the same groups with the system's OpenSSL, the module and stock stunnel, and with
-/// OpenSSL 4.0 where 'make test-matrix' has built it. Says whether the artifact's claims hold
-/// (appendix F.5.2), and leaves samples, figures and a page. Exits with 0 if every connection
-/// succeeded with the group it should, with 1 if one did not, with 2 if it could not be run.
+/// Builds a stunnel for patched OpenSSL 1.1.1 from Debian's source, and starts it on loopback in
+/// front of a small HTTP server. Times full TLS 1.3 handshakes, one after the other, of a client
+/// with OpenSSL 1.1.1: sntrup761 by the ENGINE with keys in batches and one by one, and by the
+/// reference implementation if it has been built; sntrup857, X25519 and P-256. They take turns,
+/// sample by sample. Then times the same groups with the system's OpenSSL, the module and stock
+/// stunnel, and with OpenSSL 4.0 if 'make test-matrix' has built it. Reports whether the artifact's
+/// claims hold (appendix F.5.2), and leaves samples, figures and a page. Exits with 0 if every
+/// connection succeeded with the right group, with 1 if one did not, with 2 if the measurement
+/// could not run.
 #[derive(Args, Debug)]
 pub(crate) struct DemoLegacy {
     /// The paper's 100 samples of 8192 connections: hours
@@ -44,7 +45,7 @@ pub(crate) struct DemoLegacy {
     /// Samples of each candidate
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000), default_value_t = 10)]
     samples: u32,
-    /// Connections in a sample; those of the artifact's short form are 1024
+    /// Connections in a sample; the artifact's short form has 1024
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=1_000_000), default_value_t = 1024)]
     connections: u32,
     /// Leave out all but OpenSSL 1.1.1
@@ -58,13 +59,13 @@ pub(crate) struct DemoLegacy {
     source: Option<PathBuf>,
 }
 
-/// Connections before each sample that are not counted: by then batches have grown to their full
-/// size in a process that has just begun.
+/// Connections before each sample that are not counted. They suffice for batches to grow to their
+/// full size in a new process.
 const WARM_UP: usize = 384;
-/// The groups of the ENGINE, and those that they are compared with.
+/// The groups of the ENGINE, and the groups they are compared with.
 const LATTICES: [&str; 2] = ["sntrup761", "sntrup857"];
 const CURVES: [&str; 2] = ["X25519", "P-256"];
-/// The server's certificate.
+/// The kind of the server's certificate.
 const CERTIFICATE: KeyType = KeyType::EcP256;
 
 impl DemoLegacy {
@@ -95,7 +96,7 @@ impl DemoLegacy {
         fs::create_dir_all(&output).map_err(Failure::about(output.display()))?;
         let output = absolute(&output)?;
 
-        // As it is before anything is confined to a processor.
+        // Read before any thread is bound to a processor.
         let (machine, load) = (measure::machine(), measure::load());
         let (client, server) = match processor::allowed()[..] {
             [first, .., last] => (Some(first), Some(last)),
@@ -132,7 +133,8 @@ impl DemoLegacy {
         Plan { samples, connections, warm_up: WARM_UP, concurrency: 1 }
     }
 
-    /// The same groups with later releases and the module: what `fastkex-lab scene` wrote.
+    /// Times the same groups with later releases and the module. Returns the files that
+    /// `fastkex-lab scene` wrote.
     fn others(
         &self,
         stage: &Stage,
@@ -143,8 +145,8 @@ impl DemoLegacy {
         let groups = [LATTICES, CURVES].concat();
         let mut files = Vec::new();
         let newer = newer_libraries();
-        // Stock stunnel is linked to the system's OpenSSL: another major version has a server of
-        // ours.
+        // Stock stunnel is linked to the system's OpenSSL. The minimal server serves other major
+        // versions.
         for (server, libraries) in [("stunnel", None)]
             .into_iter()
             .chain(newer.iter().map(|folder| ("minimal", Some(folder))))
@@ -162,7 +164,7 @@ impl DemoLegacy {
             eprintln!("the same groups with {name} and the module");
             let timeout = comparison::timeout(plan, plan.samples * groups.len());
             let finished = stage.run_within(timeout, &mut scene)?;
-            // With 1, connections failed: the page tells of them.
+            // 1 means that connections failed. The page reports them.
             if !matches!(finished.status.code(), Some(0 | 1)) {
                 return Err(Failure::new(format!("fastkex-lab scene: {}", finished.complaint())));
             }
@@ -177,19 +179,19 @@ impl DemoLegacy {
     }
 }
 
-/// The libraries of OpenSSL 4 that `matrix` has built.
+/// Returns the folder of OpenSSL 4's libraries, if `matrix` has built them.
 fn newer_libraries() -> Option<PathBuf> {
     let entries = fs::read_dir(artifacts::root().join("checks/matrix/target")).ok()?;
     let is_one = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // Written when all else is there.
+        // Written last.
         name.starts_with("openssl-4.") && path.join("recipe").exists()
     };
     let prefix = entries.filter_map(Result::ok).map(|entry| entry.path()).find(is_one)?;
     Some(prefix.join("lib"))
 }
 
-/// Does something in a thread that stays on a processor, with the processes that it starts.
+/// Runs `work` in a thread that is bound to a processor, with the processes that it starts.
 fn on(
     processor: Option<usize>,
     work: impl FnOnce() -> Result<Run, Failure> + Send,

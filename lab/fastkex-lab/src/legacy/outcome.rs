@@ -1,4 +1,4 @@
-//! The printed result and the files.
+//! The printed results and the files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::say;
 
 const TITLE: &str = "OpenSSLNTRU on OpenSSL 1.1.1, and on later releases";
 
-/// Writes a run.
+/// Writes a run to a file.
 pub(crate) fn write(folder: &Path, name: &str, run: &Run) -> Result<PathBuf, Failure> {
     let path = folder.join(name);
     let text = serde_json::to_string(run).map_err(Failure::new)? + "\n";
@@ -20,8 +20,8 @@ pub(crate) fn write(folder: &Path, name: &str, run: &Run) -> Result<PathBuf, Fai
     Ok(path)
 }
 
-/// Draws figure 5 of each file, makes the page, and says what was found on OpenSSL 1.1.1, and
-/// beside it.
+/// Draws figure 5 of each file, makes the page, and prints the findings on OpenSSL 1.1.1 and the
+/// tables of all runs.
 pub(crate) fn tell(found: &Run, files: &[PathBuf], folder: &Path) -> Outcome {
     let recorded = Recorded::read(files)?;
     let mut is_well = true;
@@ -76,7 +76,7 @@ fn row(series: &Series, base: Option<&Series>) -> [String; 6] {
     ]
 }
 
-/// Whether a claim holds, and by how much.
+/// Describes the result of a claim.
 fn sentence(claim: &Claim) -> String {
     let text = claim.text;
     let verdict = match claim.holds {
@@ -88,7 +88,7 @@ fn sentence(claim: &Claim) -> String {
     format!("{text}: {verdict}: {} ({apart})", claim.pairs.join("; "))
 }
 
-/// Figure 5 of each run, and the page with all that there is.
+/// Draws figure 5 of each run, and writes the page with all results.
 fn draw(recorded: &Recorded, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut written = Vec::new();
     let mut put = |name: &str, bytes: &[u8]| {

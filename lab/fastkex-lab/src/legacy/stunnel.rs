@@ -1,4 +1,4 @@
-//! A stunnel for OpenSSL 1.1.1, built once from the source that Debian has, as it is.
+//! A stunnel for OpenSSL 1.1.1, built once from Debian's unmodified source.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,34 +10,34 @@ use testbed::Stage;
 
 use crate::source::Source;
 
-/// As Debian 12 has it.
+/// The source in Debian 12.
 const SOURCE: Source = Source {
     name: "stunnel 5.68",
     address: "http://deb.debian.org/debian/pool/main/s/stunnel4/stunnel4_5.68.orig.tar.gz",
     sha_256: "dcd895ab088b043d4e0bafa8b934e7ab3e697293828dbe9fce46cb7609a7dacf",
 };
 const FOLDER: &str = "stunnel-5.68";
-/// Leaves out parts of Debian's build that have nothing to do with TLS and need libraries.
+/// Options that disable parts of Debian's build which need libraries and do not concern TLS.
 const OPTIONS: [&str; 3] = ["--disable-libwrap", "--disable-systemd", "--disable-fips"];
-/// The program in the folder where it is kept.
+/// The program's file name in the folder of the build.
 const PROGRAM: &str = "stunnel";
-/// Says what it was built from.
+/// A file that records the source and the options of the build.
 const STAMP: &str = "stamp";
 const TIMEOUT: Duration = Duration::from_secs(900);
 
-/// The folder of the build: beside the OpenSSL that it is for.
+/// Returns the folder of the build, beside its OpenSSL.
 fn folder(openssl: &Path) -> PathBuf {
     openssl.with_file_name(FOLDER)
 }
 
-/// Whether it has been built of this source for this OpenSSL.
+/// Returns true if it has been built from this source for this OpenSSL.
 pub(crate) fn is_built(openssl: &Path) -> bool {
     let folder = folder(openssl);
     fs::read_to_string(folder.join(STAMP)).is_ok_and(|text| text == stamp(openssl))
         && folder.join(PROGRAM).exists()
 }
 
-/// The program, which is built if it is not there.
+/// Returns the program, and builds it if necessary.
 pub(crate) fn provide(openssl: &Path, source: Option<&Path>) -> Result<PathBuf, Failure> {
     if !is_built(openssl) {
         build(openssl, source)?;
@@ -51,7 +51,7 @@ fn build(openssl: &Path, source: Option<&Path>) -> Result<(), Failure> {
     let stage = Stage::new()?;
     SOURCE.provide(&stage, ARCHIVE, source)?;
     let run = |command: &mut Command| {
-        // A `make` that runs us must not hand its own flags down.
+        // A `make` that runs this program must not pass on its flags.
         command.env_remove("MAKEFLAGS").env_remove("MFLAGS");
         let name = command.get_program().display().to_string();
         stage.run_within(TIMEOUT, command)?.output_of(&name)
@@ -62,13 +62,13 @@ fn build(openssl: &Path, source: Option<&Path>) -> Result<(), Failure> {
 
     let folder = folder(openssl);
     fs::create_dir_all(&folder).map_err(Failure::about(folder.display()))?;
-    // The stamp comes last, so that nothing half done is taken for a program.
+    // The stamp comes last, so that an incomplete build is not taken for a program.
     fs::copy(tree.join("src").join(PROGRAM), folder.join(PROGRAM))
         .map_err(Failure::about(PROGRAM))?;
     fs::write(folder.join(STAMP), stamp(openssl)).map_err(Failure::about(STAMP))
 }
 
-/// In the stage's folder, where all of its commands run.
+/// Returns the build script. It runs in the stage's folder, like all of the stage's commands.
 fn script(openssl: &Path) -> String {
     let openssl = openssl.display();
     format!(

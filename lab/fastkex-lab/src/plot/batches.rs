@@ -1,4 +1,4 @@
-//! `fastkex-lab plot batches`: what batches of keys cost, by their size, as a table and as a figure
+//! `fastkex-lab plot batches`: costs of key batches by their size, as a table and as a figure
 //! (OpenSSLNTRU, table 3 and figure 2).
 
 use std::path::{Path, PathBuf};
@@ -49,8 +49,8 @@ pub(crate) struct Measure {
     /// Seconds for the time of each batch size
     #[arg(long, value_name = "SECONDS", value_parser = measuring::seconds, default_value = "0.2")]
     seconds: Duration,
-    /// Print the memory of each batch as JSON, and nothing else: for one batch, in a process that
-    /// the measurement starts
+    /// Print the memory of a batch as JSON, and nothing else. The measurement starts a process with
+    /// this option for each batch
     #[arg(long, hide = true)]
     memory: bool,
 }
@@ -59,11 +59,11 @@ pub(crate) struct Measure {
 #[derive(Serialize, Deserialize)]
 struct Memory {
     heap_bytes: usize,
-    /// `None` where the kernel's page map cannot be read.
+    /// `None` if the kernel's page map cannot be read.
     stack_bytes: Option<usize>,
 }
 
-/// Powers of two.
+/// A range of powers of two.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     from: usize,
@@ -153,7 +153,7 @@ fn unknown(name: &str) -> Failure {
     Failure::new(format!("unknown parameter set {name}"))
 }
 
-/// The memory of a batch in a process that has made none before.
+/// Measures the memory of a batch in a new process, which has made no batch before.
 fn memory_in_a_process(name: &str, backend: Backend, batch: usize) -> Result<Memory, Failure> {
     let program = std::env::current_exe().map_err(Failure::about("this program"))?;
     let made = Command::new(program)
@@ -179,7 +179,8 @@ impl ForSet for MemoryOfSet {
     fn run<P: Operations>(self) -> Result<Memory, Error> {
         let MemoryOfSet { backend, batch } = self;
         let generate = || KeyPair::<P>::generate_batch(backend, batch, &mut random());
-        // The heap is counted where the stack is measured; where that is not possible, here.
+        // The heap is measured in the same thread as the stack, or here if the stack cannot be
+        // measured.
         let in_thread = measure::stack_high_water(|| heap::high_water(generate));
         let ((keys, heap_bytes), stack_bytes) = match in_thread {
             Ok((result, stack_bytes)) => (result, Some(stack_bytes)),
@@ -219,7 +220,7 @@ impl ForSet for OfSet<'_> {
     }
 }
 
-/// Measurements of batches alone: what else can be drawn has no table here.
+/// Reads a file with measurements of batches only. This command has no tables for other data.
 fn read(path: &Path) -> Result<Batches, Failure> {
     let recorded = Recorded::read(&[path.to_owned()])?;
     match <[_; 1]>::try_from(recorded.batches) {

@@ -1,4 +1,4 @@
-//! The memory of processes over time.
+//! Memory of processes over time.
 
 use std::fmt;
 
@@ -7,24 +7,24 @@ use serde::Serialize;
 use output::Failure;
 use testbed::{Server, children, resident_bytes, wait_for};
 
-/// How often memory is looked at.
+/// The number of samples in a run.
 pub(crate) const SAMPLES: u64 = 40;
-/// Of them, those in which memory may still grow.
+/// The number of samples in which memory may still grow.
 const WARM_UP: usize = 10;
-/// How much more it may be at the end than it ever was in the warm-up: a part and a constant, for
-/// what allocators and caches do. A leak of a kilobyte each thousand handshakes is found in a run
-/// of the default length.
+/// Accepted growth from the maximum in the warm-up to the end, as allocators and caches may still
+/// grow: a share and a constant. A run of the default length finds a leak of a kilobyte for each
+/// thousand handshakes.
 const GROWTH: f64 = 0.03;
 const GROWTH_BYTES: u64 = 2 << 20;
 const MEBIBYTE: f64 = (1 << 20) as f64;
 
-/// Processes, and their memory so far.
+/// Processes and their memory samples.
 pub(crate) struct Memory {
     processes: Vec<u32>,
     samples: Vec<Sample>,
 }
 
-/// The memory of all at one time.
+/// The memory of all processes at one time.
 #[derive(Clone, Serialize)]
 pub(crate) struct Sample {
     handshakes: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Sample {
 }
 
 impl Memory {
-    /// Of a server's workers, and of this process last.
+    /// Watches a server's workers and this process, which comes last.
     pub(crate) fn of_workers(server: &Server, workers: u64) -> Result<Self, Failure> {
         let all = || Some(children(server.id())).filter(|found| found.len() as u64 == workers);
         let found = wait_for(all);
@@ -61,14 +61,14 @@ impl Memory {
         names.chain(["this client".into()]).collect()
     }
 
-    /// The heading above samples.
+    /// Returns the heading of the table.
     pub(crate) fn heading(&self) -> String {
         let mut line = format!("{:>12}{:>10}", "handshakes", "seconds");
         self.names().iter().for_each(|name| line += &format!("{name:>18}"));
         format!("{line}\n{}", "-".repeat(line.len()))
     }
 
-    /// The error.
+    /// Describes the errors of all processes.
     pub(crate) fn wrong(&self) -> Vec<String> {
         let judge = |(index, name): (usize, &String)| {
             let series: Vec<_> =
@@ -79,7 +79,7 @@ impl Memory {
     }
 }
 
-/// An error in the memory of a process.
+/// Describes an error in the memory of a process.
 fn wrong_with(series: &[Option<u64>]) -> Option<String> {
     let Some(bytes) = series.iter().copied().collect::<Option<Vec<u64>>>() else {
         return Some("it has ended".into());
@@ -110,7 +110,7 @@ impl fmt::Display for Sample {
 mod tests {
     use super::*;
 
-    /// 20 MiB in the warm-up, then so many bytes more from sample to sample.
+    /// Returns 20 MiB in the warm-up, then `step` more bytes from sample to sample.
     fn series(step: u64) -> Vec<Option<u64>> {
         let grown = |index: u64| (20 << 20) + step * index.saturating_sub(WARM_UP as u64);
         (0..SAMPLES).map(|index| Some(grown(index))).collect()
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(wrong_with(&series(50_000)), None);
         let expected = "memory grew from 20.0 MiB, once warm, to 22.8 MiB";
         assert_eq!(wrong_with(&series(100_000)).as_deref(), Some(expected));
-        // As much as this at the start is the warm-up's.
+        // Growth in the warm-up is accepted.
         let mut early = series(0);
         early[0] = Some(10 << 20);
         assert_eq!(wrong_with(&early), None);

@@ -1,4 +1,4 @@
-//! `fastkex-lab soak`: whether memory stays level over many handshakes.
+//! `fastkex-lab soak`: a test that memory does not grow over many handshakes.
 
 mod memory;
 mod traffic;
@@ -21,16 +21,17 @@ use crate::client::{self, Client};
 use crate::programs::Programs;
 use crate::{groups, say};
 
-/// A page takes one from this program to nginx, and one from nginx to itself.
+/// A page takes one handshake from this program to nginx, and one from nginx to itself.
 const HANDSHAKES_A_PAGE: u64 = 2;
 const POLL: Duration = Duration::from_millis(5);
 
 /// Make many handshakes with stock nginx and watch its memory
 ///
-/// This program fetches pages from nginx, which fetches each from itself: two full TLS 1.3
-/// handshakes, in which nginx's workers are the server twice and the client once. Prints the memory
-/// of each worker, and of this program, as it goes. Exits with 0 if all handshakes used the group
-/// and memory stayed level once warm, with 1 if not, with 2 if it could not be run.
+/// This program fetches pages from nginx, which fetches each from itself. Each page takes two full
+/// TLS 1.3 handshakes, in which nginx's workers are the server twice and the client once. Prints
+/// the memory of each worker, and of this program, during the run. Exits with 0 if all handshakes
+/// used the group and memory stayed level after the warm-up, with 1 if not, with 2 if the test
+/// could not run.
 #[derive(Args, Debug)]
 pub(crate) struct Soak {
     /// Handshakes to make
@@ -62,7 +63,7 @@ struct Report<'a> {
     openssl: String,
     handshakes: u64,
     seconds: f64,
-    /// The processes whose memory the samples have, in their order.
+    /// The processes in the samples, in their order.
     processes: Vec<String>,
     samples: &'a [Sample],
     /// Errors, one line each.

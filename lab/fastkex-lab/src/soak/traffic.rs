@@ -10,10 +10,10 @@ use output::Failure;
 use crate::client::Client;
 use crate::demo::heard::in_nginx_page;
 
-/// Enough to keep two processors busy while some wait.
+/// Enough to keep two processors busy while some threads wait.
 const THREADS: usize = 4;
 
-/// Threads at work.
+/// The running threads.
 pub(crate) struct Traffic {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -22,7 +22,7 @@ pub(crate) struct Traffic {
 struct Shared {
     client: Client,
     port: u16,
-    /// How many pages are still to be fetched.
+    /// The number of pages still to fetch.
     wanted: AtomicU64,
     pages: AtomicU64,
     failed: AtomicBool,
@@ -30,7 +30,7 @@ struct Shared {
 }
 
 impl Traffic {
-    /// Fetches so many pages.
+    /// Starts to fetch `pages` pages.
     pub(crate) fn start(client: Client, port: u16, pages: u64) -> Self {
         let shared = Arc::new(Shared {
             client,
@@ -47,22 +47,22 @@ impl Traffic {
         Self { threads: (0..THREADS).map(start).collect(), shared }
     }
 
-    /// How many pages have come.
+    /// Returns the number of pages fetched.
     pub(crate) fn pages(&self) -> u64 {
         self.shared.pages.load(Ordering::Relaxed)
     }
 
-    /// Whether a page did not come as it should. No more are then fetched.
+    /// Returns true if a page failed. No more pages are fetched then.
     pub(crate) fn has_failed(&self) -> bool {
         self.shared.failed.load(Ordering::Relaxed)
     }
 
-    /// Whether nothing more is fetched.
+    /// Returns true if all threads have ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.threads.iter().all(JoinHandle::is_finished)
     }
 
-    /// Stops, and says what failed first.
+    /// Stops the threads and returns the first failure.
     pub(crate) fn end(self) -> Result<(), Failure> {
         self.shared.wanted.store(0, Ordering::Relaxed);
         for thread in self.threads {
@@ -89,7 +89,7 @@ impl Shared {
         }
     }
 
-    /// A page, for which both handshakes used the group.
+    /// Fetches a page, for which both handshakes must use the group.
     fn fetch(&self) -> Result<(), Failure> {
         let mut stream = self.client.connect(self.port)?;
         let mut page = String::new();

@@ -1,4 +1,4 @@
-//! As the tests of `fastkex`: both commands have the same environment and refuse in the same way.
+//! The helpers of `fastkex`'s tests: both commands have the same environment and errors.
 
 #![allow(dead_code, unused_imports)]
 

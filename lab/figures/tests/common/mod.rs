@@ -1,4 +1,4 @@
-//! Runs that nobody has measured, believable enough to draw: only tests have them.
+//! Synthetic runs for tests, realistic enough to draw.
 
 #![allow(dead_code)]
 
@@ -33,7 +33,7 @@ fn traffic(hello: usize, answer: usize, requests: usize) -> Traffic {
     }
 }
 
-/// A series of which a connection takes so many microseconds.
+/// Makes a series whose connections take about `micros` microseconds.
 pub(crate) fn series(
     label: &str,
     group_id: u16,
@@ -97,7 +97,7 @@ fn run(what: What, plan: Plan, servers: &[&str]) -> Run {
     }
 }
 
-/// The groups of OpenSSLNTRU's figure 5, in its order.
+/// Makes a run with the groups of OpenSSLNTRU's figure 5, in its order.
 pub(crate) fn handshakes() -> Run {
     let plan = Plan { samples: 60, connections: 64, warm_up: 10, concurrency: 1 };
     let groups = [
@@ -112,7 +112,7 @@ pub(crate) fn handshakes() -> Run {
     Run { series: all.into(), ..run(What::Tls, plan, &["stunnel 5.68", "nginx 1.22.1"]) }
 }
 
-/// The same with sntrup behind, ended early, and with failures.
+/// Makes the same run with slower sntrup, incomplete, and with failures.
 pub(crate) fn ended_early() -> Run {
     let mut run = handshakes();
     run.complete = false;
@@ -124,7 +124,7 @@ pub(crate) fn ended_early() -> Run {
     run
 }
 
-/// Queries and peaks.
+/// Makes a run with queries and peaks.
 pub(crate) fn dot() -> Run {
     let plan = Plan { samples: 20, connections: 30, warm_up: 5, concurrency: 1 };
     let groups = [("X25519", 0x1d, 900.0), ("P-256", 0x17, 950.0), ("sntrup761", 0xfee1, 870.0)];
@@ -146,7 +146,7 @@ pub(crate) fn dot() -> Run {
     Run { series: all.into(), peaks, ..run(What::Dot, plan, &["unbound 1.17.1"]) }
 }
 
-/// Three candidates by number of requests.
+/// Makes a run with three candidates by number of requests.
 pub(crate) fn http() -> Run {
     let plan = Plan { samples: 5, connections: 20, warm_up: 2, concurrency: 1 };
     let groups = [
@@ -167,13 +167,13 @@ pub(crate) fn http() -> Run {
     run
 }
 
-/// Runs as if they had been read from files.
+/// Wraps runs as if they had been read from files.
 pub(crate) fn recorded(runs: impl IntoIterator<Item = Run>) -> Recorded {
     let named = |(i, run)| (format!("{i}.json"), run);
     Recorded { runs: runs.into_iter().enumerate().map(named).collect(), ..Recorded::default() }
 }
 
-/// A folder for files that are worth a look afterwards.
+/// Returns a folder for output that can be looked at after the test.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! X25519.
+//! X25519 key exchange.
 
 use core::ffi::{c_int, c_uchar, c_void};
 
@@ -53,7 +53,7 @@ impl Scheme for X25519 {
     }
 }
 
-/// The secret that the context's key and its peer's share.
+/// Derives the shared secret of the context's key and its peer's key.
 unsafe extern "C" fn derive(
     context: *mut PkeyContext,
     out: *mut c_uchar,
@@ -62,7 +62,8 @@ unsafe extern "C" fn derive(
     guard(0, || {
         let Some(libcrypto) = Libcrypto::get() else { return 0 };
         let missing = |what: &str| raise::<Curve<X25519>>(libcrypto, reason::MISSING_KEY, &what);
-        // SAFETY: buffer and size are the caller's, as `EVP_PKEY_derive(3)` says; the context holds its keys.
+        // SAFETY: buffer and size are the caller's, as `EVP_PKEY_derive(3)` says; the context holds
+        // its keys.
         let (out, own, peer) = unsafe {
             let out = match Output::new::<Curve<X25519>>(
                 libcrypto,
@@ -110,7 +111,7 @@ unsafe fn public(libcrypto: &Libcrypto, pkey: *const Pkey) -> Option<x25519::Pub
     }
 }
 
-/// `None` if `own` has no private half.
+/// Computes the shared secret into `out`. Returns `None` if `own` has no private half.
 ///
 /// # Safety
 /// `own` is null or an X25519 key, the ENGINE's or libcrypto's.
@@ -137,7 +138,7 @@ unsafe fn exchange(
     }
 }
 
-/// libcrypto keeps the peer's key.
+/// Accepts peer keys, which libcrypto stores.
 unsafe extern "C" fn control(_: *mut PkeyContext, what: c_int, _: c_int, _: *mut c_void) -> c_int {
     if what == CTRL_PEER_KEY { 1 } else { UNSUPPORTED }
 }

@@ -20,39 +20,41 @@ use crate::types::{GetRaw, Pkey, PkeyContext, PkeyMethod};
 /// Bytes of each half of a key.
 const KEY_BYTES: usize = 32;
 
-/// One of the two.
+/// X25519 or Ed25519.
 pub(crate) trait Scheme: Send + Sync + 'static {
     const PLACE: usize;
     const SIZE: usize;
     const BITS: c_int;
     const SIGNS: bool;
 
-    /// Both halves of a key; erased on drop.
+    /// Both halves of a key, erased on drop.
     type Pair: Send + Sync;
 
     fn generate() -> Result<Self::Pair, Error>;
 
-    /// From the private half.
+    /// Computes both halves from the private half.
     fn pair(private: &[u8; KEY_BYTES]) -> Result<Self::Pair, Error>;
 
     fn public(pair: &Self::Pair) -> [u8; KEY_BYTES];
 
     fn private(pair: &Self::Pair) -> Secret<[u8; KEY_BYTES]>;
 
-    /// Sets what this scheme has beside key generation.
+    /// Sets the scheme's operations other than key generation.
     ///
     /// # Safety
-    /// `table` is a new one of libcrypto's.
+    /// `table` is a new table of libcrypto's.
     unsafe fn complete(libcrypto: &Libcrypto, table: *mut PkeyMethod);
 
-    /// Of libcrypto's table of operations.
+    /// Flags of libcrypto's table of operations.
     const FLAGS: c_int;
 }
 
-/// A key. The public half comes first, as in libcrypto's own keys: its methods compare ours with theirs.
+/// A key. The public half comes first, as in libcrypto's own keys, as libcrypto's methods compare
+/// its keys with ours.
 #[repr(C)]
 pub(crate) struct Key<S: Scheme> {
-    /// As it came: what is wrong with it shows when it is used, as with libcrypto's own.
+    /// The bytes as received. Invalid bytes are reported when the key is used, as for libcrypto's
+    /// own keys.
     public: [u8; KEY_BYTES],
     pair: Option<S::Pair>,
 }
@@ -63,7 +65,7 @@ impl<S: Scheme> Key<S> {
     }
 }
 
-/// A scheme as a type of keys.
+/// A scheme as a key type.
 pub(crate) struct Curve<S>(PhantomData<S>);
 
 impl<S: Scheme> KeyType for Curve<S> {
@@ -72,7 +74,7 @@ impl<S: Scheme> KeyType for Curve<S> {
     const BITS: c_int = S::BITS;
     const SECURITY_BITS: c_int = 128;
     const SIGNS: bool = S::SIGNS;
-    /// An octet string in the octet string (RFC 8410, section 7).
+    /// An octet string inside the octet string (RFC 8410, section 7).
     const PRIVATE_PREFIX: &'static [u8] = &[0x04, KEY_BYTES as u8];
 
     type Contents = Key<S>;
@@ -100,10 +102,11 @@ impl<S: Scheme> KeyType for Curve<S> {
 pub(crate) struct Operations<S>(PhantomData<S>);
 
 impl<S: Scheme> Operations<S> {
-    /// A table of them, to be freed by libcrypto; `None` if there is no memory.
+    /// Makes a table of the operations, which libcrypto frees. Returns `None` if there is no
+    /// memory.
     pub(crate) fn table(libcrypto: &Libcrypto) -> Option<*mut PkeyMethod> {
         let functions = &libcrypto.functions;
-        // SAFETY: a table of libcrypto's is filled in with functions of the types that its header has.
+        // SAFETY: fills in a table of libcrypto's with functions of the types in its header.
         unsafe {
             let table = (functions.method_new)(libcrypto.nid::<Curve<S>>(), S::FLAGS);
             if table.is_null() {
@@ -119,19 +122,20 @@ impl<S: Scheme> Operations<S> {
     unsafe extern "C" fn generate(_: *mut PkeyContext, pkey: *mut Pkey) -> c_int {
         guard(0, || {
             let Some(libcrypto) = Libcrypto::get() else { return 0 };
-            // SAFETY: libcrypto gives a key to fill in.
+            // SAFETY: libcrypto passes a key to fill in.
             unsafe { key::put::<Curve<S>>(libcrypto, pkey, S::generate().map(Key::new)) }
         })
     }
 }
 
-/// A half of a key of libcrypto's own, which it made before it had the ENGINE; `None` if that is not there.
+/// Reads a half of a key of libcrypto's own, made before the ENGINE was loaded. Returns `None` if
+/// the key does not have it.
 ///
 /// # Safety
-/// `pkey` is an `EVP_PKEY` of one of the two types, `get` its function.
+/// `pkey` is an `EVP_PKEY` of one of the two types, and `get` reads this half.
 unsafe fn raw(get: GetRaw, pkey: *const Pkey) -> Option<Secret<[u8; KEY_BYTES]>> {
     let (mut bytes, mut size) = (Secret::<[u8; KEY_BYTES]>::zeroed(), KEY_BYTES);
-    // SAFETY: by the caller's promise; the buffer has the size.
+    // SAFETY: by the caller's promise; the buffer has the given size.
     let got = unsafe { get(pkey, bytes.as_mut_ptr(), &raw mut size) };
     (got == 1 && size == KEY_BYTES).then_some(bytes)
 }

@@ -1,5 +1,5 @@
-//! Ed25519, of whole messages: nothing is hashed before, so no digest takes part and none has to be copied or cleared (ENG25519,
-//! appendix C).
+//! Ed25519 signatures of whole messages. No message is hashed beforehand, so there is no digest to
+//! copy or clear (ENG25519, appendix C).
 
 use core::ffi::{c_int, c_uchar, c_void};
 use core::ptr;
@@ -28,7 +28,7 @@ type Type = Curve<Ed25519>;
 impl Scheme for Ed25519 {
     const PLACE: usize = 3;
     const SIZE: usize = SIGNATURE_BYTES;
-    /// As libcrypto says, though a public key has more.
+    /// The number that libcrypto reports, though a public key has more bits.
     const BITS: c_int = 253;
     const SIGNS: bool = true;
     const FLAGS: c_int = FLAG_NO_DIGEST;
@@ -81,7 +81,8 @@ unsafe extern "C" fn sign(
             Some(Output::Buffer(signature)) => signature,
         };
         let backend = State::current().choice.backend;
-        // SAFETY: the context is libcrypto's and holds its key; the message has the size that the caller says.
+        // SAFETY: the context is libcrypto's and holds its key; the message has the size that the
+        // caller gives.
         let signed = unsafe {
             let message = input(message, message_size);
             with_pair(libcrypto, key(libcrypto, context), |pair| {
@@ -98,7 +99,7 @@ unsafe extern "C" fn sign(
     })
 }
 
-/// 1 for a valid signature. Another is no error, as with libcrypto's own.
+/// Returns 1 for a valid signature. An invalid one raises no error, as with libcrypto's own.
 unsafe extern "C" fn verify(
     context: *mut DigestContext,
     signature: *const c_uchar,
@@ -108,7 +109,8 @@ unsafe extern "C" fn verify(
 ) -> c_int {
     guard(0, || {
         let Some(libcrypto) = Libcrypto::get() else { return 0 };
-        // SAFETY: the context is libcrypto's and holds its key; buffers have the sizes that the caller says.
+        // SAFETY: the context is libcrypto's and holds its key; buffers have the sizes that the
+        // caller gives.
         let (public, signature, message) = unsafe {
             let public = public(libcrypto, key(libcrypto, context));
             (public, input(signature, size), input(message, message_size))
@@ -144,10 +146,10 @@ unsafe fn public(libcrypto: &Libcrypto, pkey: *const Pkey) -> Option<VerifyingKe
     }
 }
 
-/// Lets `work` have both halves; `None` if they are not there.
+/// Calls `work` with both halves. Returns `None` if the key does not have them.
 ///
 /// # Safety
-/// As [`public`].
+/// The same as for [`public`].
 unsafe fn with_pair<R>(
     libcrypto: &Libcrypto,
     pkey: *const Pkey,
@@ -166,7 +168,7 @@ unsafe fn with_pair<R>(
     }
 }
 
-/// No digest but none.
+/// Refuses all digests except the null digest.
 unsafe extern "C" fn control(
     _: *mut PkeyContext,
     what: c_int,
@@ -192,7 +194,8 @@ unsafe extern "C" fn control(
     })
 }
 
-/// Names the algorithm in what is to be signed, such as a certificate; 3 is for: the rest is done as ever.
+/// Writes the algorithm into a structure to be signed, such as a certificate. 3 tells libcrypto to
+/// do the rest as usual.
 pub(crate) unsafe extern "C" fn sign_item(
     _: *mut DigestContext,
     _: *const Asn1Item,
@@ -205,7 +208,7 @@ pub(crate) unsafe extern "C" fn sign_item(
         let Some(libcrypto) = Libcrypto::get() else { return 0 };
         let functions = &libcrypto.functions;
         for algorithm in [one, other].into_iter().filter(|algorithm| !algorithm.is_null()) {
-            // SAFETY: libcrypto gives its structures, or null.
+            // SAFETY: libcrypto passes its structures, or null.
             let set = unsafe {
                 let object = (functions.nid_to_object)(libcrypto.nid::<Type>());
                 (functions.algorithm_set)(algorithm, object, ASN1_UNDEFINED, ptr::null_mut())
@@ -218,7 +221,7 @@ pub(crate) unsafe extern "C" fn sign_item(
     })
 }
 
-/// Checks how the algorithm is named in what was signed; 2 is for: the rest is done as ever.
+/// Checks the algorithm in a signed structure. 2 tells libcrypto to do the rest as usual.
 pub(crate) unsafe extern "C" fn verify_item(
     context: *mut DigestContext,
     _: *const Asn1Item,
@@ -231,7 +234,7 @@ pub(crate) unsafe extern "C" fn verify_item(
         let Some(libcrypto) = Libcrypto::get() else { return 0 };
         let functions = &libcrypto.functions;
         let (mut object, mut parameters) = (ptr::null(), ASN1_UNDEFINED);
-        // SAFETY: libcrypto gives its structures, and takes places for what is wanted of them.
+        // SAFETY: libcrypto passes its structures, and writes fields to our places.
         unsafe {
             let get = functions.algorithm;
             get(&raw mut object, &raw mut parameters, ptr::null_mut(), algorithm);

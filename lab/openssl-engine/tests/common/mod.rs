@@ -1,4 +1,4 @@
-//! What the tests share: patched OpenSSL 1.1.1 with the ENGINE, and another OpenSSL with the
+//! Helpers of the tests: patched OpenSSL 1.1.1 with the ENGINE, and another OpenSSL with the
 //! provider.
 
 #![allow(dead_code)]
@@ -10,38 +10,37 @@ use std::sync::LazyLock;
 use kex::TlsGroup;
 use testbed::{Server, Stage};
 
-/// What each program is configured with.
+/// The OpenSSL of a program, and its configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// OpenSSL 1.1.1 and the ENGINE, with these control commands.
     Engine(&'static str),
-    /// OpenSSL 1.1.1, patched, by itself.
+    /// Patched OpenSSL 1.1.1 without the ENGINE.
     Patched,
     /// OpenSSL 1.1.1 with a reference implementation of sntrup761 in libcrypto.
     Reference,
-    /// That and the ENGINE.
+    /// The same with the ENGINE.
     ReferenceAndEngine,
-    /// OpenSSL 1.1.1 as it is.
+    /// OpenSSL 1.1.1 without patches.
     Stock,
     /// The system's OpenSSL as it is.
     System,
-    /// The system's OpenSSL, or that of the folder of libraries in `FASTKEX_TEST_OPENSSL`, and the
-    /// provider.
+    /// The system's OpenSSL, or the one in the folder `FASTKEX_TEST_OPENSSL`, and the provider.
     Provider,
 }
 
-/// The groups of the ENGINE.
+/// Returns the groups of the ENGINE.
 pub(crate) fn groups() -> [&'static TlsGroup; 2] {
     ["sntrup761", "sntrup857"].map(|name| kex::group_named(name).unwrap())
 }
 
-/// The ENGINE, built for release once.
+/// Builds the ENGINE for release, once, and returns its path.
 pub(crate) fn engine() -> PathBuf {
     static ENGINE: LazyLock<PathBuf> = LazyLock::new(|| artifacts::engine().unwrap());
     ENGINE.clone()
 }
 
-/// The patched OpenSSL; `None`, with a line that says so, before it has been built.
+/// Returns the patched OpenSSL, or `None`, and prints a line about it, if it has not been built.
 pub(crate) fn legacy() -> Option<PathBuf> {
     let prefix = artifacts::legacy_openssl(true);
     if prefix.is_none() {
@@ -50,8 +49,8 @@ pub(crate) fn legacy() -> Option<PathBuf> {
     prefix
 }
 
-/// OpenSSL with the reference implementation; `None`, with a line that says so, before it has been
-/// built.
+/// Returns the OpenSSL with the reference implementation, or `None`, and prints a line about it, if
+/// it has not been built.
 pub(crate) fn reference() -> Option<PathBuf> {
     let prefix = artifacts::legacy_reference();
     if prefix.is_none() {
@@ -62,7 +61,7 @@ pub(crate) fn reference() -> Option<PathBuf> {
     prefix
 }
 
-/// OpenSSL 1.1.1 as it is; `None`, with a line that says so, before it has been built.
+/// Returns stock OpenSSL 1.1.1, or `None`, and prints a line about it, if it has not been built.
 pub(crate) fn stock() -> Option<PathBuf> {
     let prefix = artifacts::legacy_openssl(false);
     if prefix.is_none() {
@@ -71,7 +70,7 @@ pub(crate) fn stock() -> Option<PathBuf> {
     prefix
 }
 
-/// A stage with `request.cnf`, for certificates of localhost.
+/// Makes a stage with `request.cnf`, for certificates of localhost.
 pub(crate) fn bare_stage() -> Stage {
     let stage = Stage::new().unwrap();
     stage
@@ -84,7 +83,7 @@ pub(crate) fn bare_stage() -> Stage {
     stage
 }
 
-/// A stage with a key and a certificate for localhost, `key.pem` and `certificate.pem`.
+/// Makes a stage with a key and a certificate for localhost, `key.pem` and `certificate.pem`.
 pub(crate) fn stage() -> Stage {
     let stage = bare_stage();
     let mut request = stage.stock("openssl");
@@ -104,7 +103,7 @@ fn engine_configuration(commands: &str) -> String {
 }
 
 impl Side {
-    /// Its program `openssl`, or none: with a line that says so.
+    /// Returns its program `openssl`, or `None`, and prints a line about it.
     pub(crate) fn openssl(self, stage: &Stage) -> Option<Command> {
         let plain = "openssl_conf = init\n[init]\n".to_owned();
         let (program, name, text) = match self {
@@ -141,8 +140,8 @@ impl Side {
         Some(command)
     }
 
-    /// A server that answers with each line reversed, and its port; `more` are arguments of
-    /// `s_server`.
+    /// Starts a server that answers with each line reversed, and returns it with its port. `more`
+    /// are arguments of `s_server`.
     pub(crate) fn server(
         self,
         stage: &Stage,
@@ -162,7 +161,7 @@ impl Side {
         Some((server, port))
     }
 
-    /// What a client prints that sends a line and waits for the answer.
+    /// Runs a client that sends a line and waits for the answer, and returns its output.
     pub(crate) fn client(
         self,
         stage: &Stage,
@@ -180,7 +179,7 @@ impl Side {
     }
 }
 
-/// Whether a log of `-msg` has a key share of `group` in a server's hello.
+/// Returns true if a log of `-msg` has a key share of `group` in a ServerHello.
 pub(crate) fn has_server_share(log: &str, group: &TlsGroup) -> bool {
     let share = group.ciphertext_bytes;
     messages(log, "ServerHello").iter().any(|hello| {
@@ -188,7 +187,7 @@ pub(crate) fn has_server_share(log: &str, group: &TlsGroup) -> bool {
     })
 }
 
-/// The messages of this name in a log of `-msg`, in hexadecimal.
+/// Returns the messages of this name in a log of `-msg`, in hexadecimal.
 pub(crate) fn messages(log: &str, name: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = log.lines().peekable();

@@ -1,4 +1,4 @@
-//! The command as far as scenes need it: it is the minimal server if asked to.
+//! A program that runs as the minimal server, like the subcommand of the fastkex tool.
 
 #![forbid(unsafe_code)]
 
