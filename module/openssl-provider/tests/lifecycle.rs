@@ -18,7 +18,8 @@ fn a_thousand_loads_leave_nothing_behind() {
     let Some(program) = c::compile("lifecycle") else { return };
     // The program loads the module by its name. Valgrind takes long for vectors of doubles.
     let text = format!(
-        "openssl_conf = init\n[init]\nproviders = list\n[list]\nfastkex = ours\n[ours]\nmodule = {}\nbackend = portable\n",
+        "openssl_conf = init\n[init]\nproviders = list\n[list]\nfastkex = ours\n[ours]\nmodule = {}\nbackend = portable\n\
+         groups = all\nkey_files = on\n",
         common::module().display()
     );
     let configuration = program.folder.path().join("lifecycle.cnf");

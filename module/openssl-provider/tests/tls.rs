@@ -120,7 +120,11 @@ fn code_points_can_be_configured() {
     let Some(libraries) = libraries() else { return };
     let configured = || {
         let context = stock_context(&libraries);
-        let pairs = [("code_points.sntrup761", "0x0233"), ("code_points.X25519SNTRUP761", "12211")];
+        let pairs = [
+            ("code_points.sntrup761", "0x0233"),
+            ("code_points.X25519SNTRUP761", "12211"),
+            ("groups", "all"),
+        ];
         context.load_provider_with(common::module(), &pairs).unwrap().keep();
         context
     };
