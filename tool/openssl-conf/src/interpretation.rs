@@ -12,8 +12,8 @@ use crate::release::Release;
 pub struct Interpretation {
     /// The release of OpenSSL.
     pub release: Release,
-    /// The setting that names the init section: `openssl_conf` or the application's own key.
-    /// Without it OpenSSL ignores all other settings.
+    /// The setting `openssl_conf`, which names the init section. Without it OpenSSL ignores all
+    /// other settings.
     pub init: Option<Entry>,
     /// The settings of the init section.
     pub modules: Vec<Module>,

@@ -15,17 +15,7 @@ impl Interpretation {
     /// Interprets `config` as `release` does, in an application that sets no configuration name of
     /// its own. Nearly all applications are of this kind.
     pub fn new(config: &Config, release: Release) -> Self {
-        Self::of(config, release, config.own("default", "openssl_conf"))
-    }
-
-    /// Interprets `config` for an application that gives OpenSSL a name to look up before
-    /// `openssl_conf`, such as `nodejs_conf`.
-    pub fn for_application(config: &Config, release: Release, name: &str) -> Self {
-        let init = config.own("default", name).or_else(|| config.own("default", "openssl_conf"));
-        Self::of(config, release, init)
-    }
-
-    fn of(config: &Config, release: Release, init: Option<&Entry>) -> Self {
+        let init = config.own("default", "openssl_conf");
         let diagnostics = config.own("default", "config_diagnostics").is_some_and(|entry| {
             let digits = entry.value.bytes().take_while(u8::is_ascii_digit).count();
             entry.value[..digits].parse::<i64>().is_ok_and(|number| number > 0)
