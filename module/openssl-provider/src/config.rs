@@ -273,9 +273,9 @@ mod tests {
         let load = Load { from: 0, below: 50 };
         for (key, text, settings) in [
             ("other", "on", default),
-            (WARM_UP.name, "auto", default),
+            (WARM_UP.name, "auto", warmup::Settings { mode: Mode::Auto, ..default }),
             (WARM_UP.name, "on", warmup::Settings { mode: Mode::On, ..default }),
-            (WARM_UP.name, "off", warmup::Settings { mode: Mode::Off, ..default }),
+            (WARM_UP.name, "off", default),
             (WARM_UP_LOAD.name, "0-50", warmup::Settings { load, ..default }),
         ] {
             assert_eq!(of(key, text), Ok(settings), "{key} = {text}");

@@ -1,6 +1,7 @@
 //! `fastkex speed`: measures the duration of each operation on this machine.
 
 mod curves;
+mod handshakes;
 mod pool;
 
 use std::fmt::Display;
@@ -39,9 +40,9 @@ pub(crate) struct Speed {
     /// Comma-separated sizes of batches
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::batch, default_value = "1,32,256")]
     batch: Vec<usize>,
-    /// Seconds for each line of the table
-    #[arg(long, value_name = "SECONDS", value_parser = measuring::seconds, default_value = "0.25")]
-    seconds: Duration,
+    /// Seconds for each line of the table [default: 0.25; with --handshakes 1.2]
+    #[arg(long, value_name = "SECONDS", value_parser = measuring::seconds)]
+    seconds: Option<Duration>,
     /// Let the vector units rest for 2 ms before each operation. Some processors put them to sleep,
     /// and are slow until they wake
     #[arg(long)]
@@ -51,8 +52,16 @@ pub(crate) struct Speed {
     /// empty, and growing batches made in the background
     #[arg(long, conflicts_with_all = ["batch", "cold"])]
     pool: bool,
+    /// Measure instead the processor time of TLS 1.3 handshakes in this process, by group and
+    /// certificate: without the module, with the module loaded but not used, and with the module
+    #[arg(long, conflicts_with_all = ["batch", "cold", "pool", "algorithm", "backend"])]
+    handshakes: bool,
+    #[command(flatten)]
+    handshake: handshakes::Arguments,
 }
 
+/// The time for each line.
+const TIME: Duration = Duration::from_millis(250);
 /// The rest of the vector units before each operation, if a cold start is measured (ENG25519,
 /// tables 6 and 7).
 const REST: Duration = Duration::from_millis(2);
@@ -73,6 +82,11 @@ struct Row {
 
 impl Speed {
     pub(crate) fn run(&self) -> Outcome {
+        if self.handshakes {
+            let time = self.seconds.unwrap_or(handshakes::TIME);
+            return handshakes::run(&self.handshake, time, self.json);
+        }
+        let seconds = self.seconds.unwrap_or(TIME);
         let algorithms = sets::selected(&self.algorithm);
         let curves = crate::curves::selected(&self.algorithm);
         let backends = backends(&self.backend);
@@ -82,7 +96,7 @@ impl Speed {
                 return Err(Failure::new(format!("{message}{}", sets::NAMES.join(", "))));
             }
             let backend = backends.last().copied().unwrap_or(Backend::best());
-            let rows = pool::rows(&algorithms, backend, self.seconds)?;
+            let rows = pool::rows(&algorithms, backend, seconds)?;
             if self.json {
                 output::line(json::text(&rows)?)?;
             } else {
@@ -97,10 +111,10 @@ impl Speed {
         let of_sets = algorithms.len() * (2 * batches.len() + 4);
         let of_curves = curves.len() * (batches.len() + 2);
         let lines = backends.len() * (of_sets + of_curves);
-        let progress = progress_bar(lines, self.seconds);
+        let progress = progress_bar(lines, seconds);
         let mut rows = Vec::with_capacity(lines);
         let rest = self.cold.then_some(REST);
-        let options = Options { time: self.seconds, rest, ..Options::default() };
+        let options = Options { time: seconds, rest, ..Options::default() };
         let (backends, progress) = (&backends[..], &progress);
         for name in algorithms {
             let measuring =

@@ -154,6 +154,18 @@ fn what_is_wrong_is_named_with_the_line_to_change() {
             "fastkex = fastkex_sect",
         ),
         (
+            "group that is not offered",
+            good.replace(GROUPS, "Groups = X25519SNTRUP761:sntrup857"),
+            "the module does not offer sntrup857: OpenSSL silently ignores the whole list",
+            "[fastkex_sect]\ngroups = sntrup761:sntrup857:X25519SNTRUP761",
+        ),
+        (
+            "no such group for the module",
+            good.replace("fastkex.so\nactivate = 1", "fastkex.so\nactivate = 1\ngroups = sntrup8"),
+            "groups = sntrup8: expected all, or some of these, separated by colons",
+            "groups",
+        ),
+        (
             "unknown name",
             good.replace(GROUPS, "Groups = X25519SNTRUP761:sntrup762"),
             "unknown sntrup762: OpenSSL silently ignores the whole list",

@@ -103,6 +103,45 @@ fn the_configuration_that_was_there_stays() {
 }
 
 #[test]
+fn the_module_offers_what_the_program_needs() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let keys = |program: &str, groups: &[&str], base: Option<&Path>| {
+        let arguments = [&["run"], groups, &["--", program, "-c", "cat $OPENSSL_CONF"]].concat();
+        let mut command = tool.command(&arguments);
+        if let Some(base) = base {
+            command.env("OPENSSL_CONF", base);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let text = stdout(&output);
+        let keys =
+            text.lines().filter(|line| line.starts_with("groups") || line.starts_with("key_files"));
+        keys.map(|line| line.replace(' ', "")).collect::<Vec<_>>()
+    };
+    assert_eq!(keys("sh", &[], None), [""; 0]);
+    assert_eq!(keys("sh", &["--groups", "sntrup761:X25519"], None), [""; 0]);
+    let more = ["--groups", "sntrup1277:X25519SNTRUP653"];
+    let expected = ["groups=sntrup761:sntrup1277:X25519SNTRUP653:X25519SNTRUP761"];
+    assert_eq!(keys("sh", &more, None), expected);
+    // Values of the system's configuration stay.
+    let module = tool.module().display();
+    let base = tool.write(
+        "base.cnf",
+        &format!(
+            "openssl_conf = init\n[init]\nproviders = list\n[list]\ndefault = on\nfastkex = ours\n[on]\nactivate = 1\n[ours]\nmodule = {module}\n\
+             activate = 1\ngroups = all\n"
+        ),
+    );
+    assert_eq!(keys("sh", &more, Some(&base)), [""; 0]);
+
+    let key = tool.path("key.pem");
+    let arguments = ["run", "--", "openssl", "genpkey", "-algorithm", "sntrup857", "-out"];
+    let output = tool.output(&[&arguments[..], &[key.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(std::fs::read_to_string(key).unwrap().starts_with("-----BEGIN PRIVATE KEY-----"));
+}
+
+#[test]
 fn bad_input_is_an_error() {
     let Some(tool) = Tool::with_openssl() else { return };
     assert_refused(

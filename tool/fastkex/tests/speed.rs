@@ -56,6 +56,67 @@ fn json_has_every_operation_on_every_backend() {
 }
 
 #[test]
+fn handshakes_are_measured_with_and_without_the_module() {
+    let module = artifacts::module().unwrap();
+    let speed = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fastkex"));
+        command.args(["speed", "--handshakes"]).args(arguments);
+        command.env("FASTKEX_MODULE", &module).output().unwrap()
+    };
+    let output = speed(&[
+        "--json",
+        "--seconds",
+        "0.05",
+        "--certificate",
+        "ecdsa-p-256,ed25519",
+        "--groups",
+        "sntrup653",
+    ]);
+    if stderr(&output).contains("no OpenSSL 3.0 or later found") {
+        return artifacts::skipped("no OpenSSL 3.0 or later");
+    }
+    assert!(output.status.success(), "{}", stderr(&output));
+    let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for certificate in ["ecdsa-p-256", "ed25519"] {
+        for (group, module) in [
+            ("X25519", "not-loaded"),
+            ("X25519", "unused"),
+            ("X25519", "used"),
+            ("P-256", "not-loaded"),
+            ("sntrup653", "used"),
+        ] {
+            let mut found = rows.as_array().unwrap().iter().filter(|row| {
+                row["certificate"] == certificate
+                    && row["group"] == group
+                    && row["module"] == module
+            });
+            let row = found.next().unwrap();
+            assert!(found.next().is_none(), "{row} is there twice");
+            let number = |name: &str| row[name].as_f64().unwrap();
+            let [client, server] = [number("client_microseconds"), number("server_microseconds")];
+            assert!(client > 0.0 && server > 0.0, "{row}");
+            // The parts are nearly all of it; quartiles need not add up.
+            let both = number("microseconds");
+            assert!((0.5..1.5).contains(&((client + server) / both)), "{row}");
+            assert!(number("ratio") > 0.0 && row["handshakes"].as_u64() >= Some(3), "{row}");
+        }
+    }
+
+    let output = speed(&["--seconds", "0.02"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for text in ["loaded, not used", "against X25519", "X25519SNTRUP761", "Machine: "] {
+        assert!(stdout(&output).contains(text), "{}", stdout(&output));
+    }
+    assert_refused(
+        &speed(&["--groups", "P-256"]),
+        "P-256 is no group of the module: expected sntrup653",
+    );
+    assert_refused(&speed(&["--libssl", "/no/such/folder"]), "/no/such/folder");
+    assert_misused(&speed(&["--certificate", "dsa"]), "dsa");
+    assert_misused(&speed(&["--pool"]), "--pool");
+}
+
+#[test]
 fn vector_units_rest_if_asked_to() {
     for (arguments, cold) in [(&["--cold"][..], true), (&[], false)] {
         let common = ["--json", "--algorithm", "x25519", "--batch", "1", "--seconds", "0.01"];

@@ -90,6 +90,28 @@ impl MemoryConnection {
     ///
     /// [`Error::Input`] for a name with a NUL byte, [`Error::OpenSsl`] for one that cannot be used.
     pub fn new(context: &SslContext, server_name: Option<&str>) -> Result<Self, Error> {
+        let this = Self::unobserved(context)?;
+        let state = this.observer.as_ptr().cast();
+        let symbols = this.symbols();
+        // SAFETY: the connection is alive; the observer outlives its use, because `drop` ends the
+        // use before it frees the observer.
+        unsafe {
+            (symbols.SSL_set_msg_callback)(this.ssl.as_ptr(), Some(message_callback));
+            (symbols.SSL_ctrl)(this.ssl.as_ptr(), SSL_CTRL_SET_MSG_CALLBACK_ARG, 0, state);
+        }
+        if let (Role::Client, Some(name)) = (context.role(), server_name) {
+            this.expect_server(name)?;
+        }
+        Ok(this)
+    }
+
+    /// Creates one side of a connection as [`MemoryConnection::new`] does, without a server name.
+    /// The summary lists no messages and alerts: collecting them takes time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OpenSsl`] when out of memory.
+    pub fn unobserved(context: &SslContext) -> Result<Self, Error> {
         const WHAT: &str = "make a TLS connection";
         let library = context.context();
         let symbols = library.enter();
@@ -99,20 +121,16 @@ impl MemoryConnection {
         let ssl = ssl.ok_or_else(|| library.failure(WHAT))?;
         let (incoming, outgoing) = (MemoryBio::new(symbols)?, MemoryBio::new(symbols)?);
         let observer = NonNull::from(Box::leak(Box::<Observer>::default()));
-        // SAFETY: the connection is alive and takes a reference to each BIO; the observer outlives
-        // its use, because `drop` ends the use before it frees the observer.
+        // SAFETY: the connection is alive and takes a reference to each BIO.
         unsafe {
             (symbols.SSL_set0_rbio)(ssl.as_ptr(), incoming.share(symbols));
             (symbols.SSL_set0_wbio)(ssl.as_ptr(), outgoing.share(symbols));
-            (symbols.SSL_set_msg_callback)(ssl.as_ptr(), Some(message_callback));
-            let state = observer.as_ptr().cast();
-            (symbols.SSL_ctrl)(ssl.as_ptr(), SSL_CTRL_SET_MSG_CALLBACK_ARG, 0, state);
             match context.role() {
                 Role::Client => (symbols.SSL_set_connect_state)(ssl.as_ptr()),
                 Role::Server => (symbols.SSL_set_accept_state)(ssl.as_ptr()),
             }
         }
-        let this = Self {
+        Ok(Self {
             ssl,
             incoming,
             outgoing,
@@ -122,11 +140,7 @@ impl MemoryConnection {
             failure: None,
             bytes_sent: 0,
             bytes_received: 0,
-        };
-        if let (Role::Client, Some(name)) = (context.role(), server_name) {
-            this.expect_server(name)?;
-        }
-        Ok(this)
+        })
     }
 
     fn expect_server(&self, name: &str) -> Result<(), Error> {
