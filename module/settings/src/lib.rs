@@ -117,42 +117,11 @@ pub fn is_known(name: &str) -> bool {
     all().any(|(known, _)| known == name)
 }
 
-/// The name and meaning of the known key most similar to `name`: the one that the fewest edits of
-/// characters lead to, upper and lower case being the same.
-pub fn nearest(name: &str) -> (String, &'static str) {
-    let name = name.to_lowercase();
-    let nearest = all().min_by_key(|(known, _)| edit_distance(&name, &known.to_lowercase()));
-    nearest.unwrap_or_default()
-}
-
-/// Name and meaning of every known key.
-fn all() -> impl Iterator<Item = (String, &'static str)> {
+/// Returns the name and meaning of every known key.
+pub fn all() -> impl Iterator<Item = (String, &'static str)> {
     let fixed = KEYS.iter().map(|key| (key.name.to_owned(), key.meaning));
     let groups = TLS_GROUPS.iter().map(|group| (code_point_key(group.name), CODE_POINT_MEANING));
     fixed.chain(groups)
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours that lead from one text to the other
-/// (optimal string alignment).
-fn edit_distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    // Row i, column j: the distance between the first i characters and the first j.
-    let mut distances = vec![vec![0; to.len() + 1]; from.len() + 1];
-    for i in 0..=from.len() {
-        for j in 0..=to.len() {
-            if i == 0 || j == 0 {
-                distances[i][j] = i + j;
-                continue;
-            }
-            let replaced = distances[i - 1][j - 1] + usize::from(from[i - 1] != to[j - 1]);
-            let mut distance = replaced.min(distances[i - 1][j] + 1).min(distances[i][j - 1] + 1);
-            if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
-                distance = distance.min(distances[i - 2][j - 2] + 1);
-            }
-            distances[i][j] = distance;
-        }
-    }
-    distances[from.len()][to.len()]
 }
 
 #[cfg(test)]
@@ -194,34 +163,6 @@ mod tests {
         ] {
             assert_eq!(groups_for(list), value, "{list}");
             assert!(groups(&groups_for(list)).is_ok());
-        }
-    }
-
-    #[test]
-    fn the_nearest_key_is_the_one_that_was_meant() {
-        for (wrong, meant) in [
-            ("bacth", "batch"),
-            ("Backend", "backend"),
-            ("maxage", "max_age"),
-            ("warmup-load", "warmup_load"),
-            ("code_points.sntrup671", "code_points.sntrup761"),
-            ("code_point.X25519SNTRUP761", "code_points.X25519SNTRUP761"),
-        ] {
-            assert_eq!(nearest(wrong).0, meant, "{wrong}");
-        }
-        assert_eq!(nearest("bacth").1, BATCH.meaning);
-    }
-
-    #[test]
-    fn distances_count_single_edits() {
-        for (from, to, distance) in [
-            ("", "", 0),
-            ("", "abc", 3),
-            ("abc", "", 3),
-            ("kitten", "sitting", 3),
-            ("abc", "acb", 1),
-        ] {
-            assert_eq!(edit_distance(from, to), distance, "{from} {to}");
         }
     }
 }

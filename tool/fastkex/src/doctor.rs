@@ -17,23 +17,23 @@ use applications::Application;
 use finding::{Finding, Status};
 use output::Outcome;
 
-/// Say what is right and what is wrong, with the line to change
+/// Report correct and wrong settings, with the lines to change
 ///
-/// Loads the module in the system's OpenSSL, does a TLS handshake in memory for every group, and
-/// reads the system's configuration; with --app also an application's own, of which nothing is
-/// executed. The exit status is 0 only if all is well.
+/// Loads the module into the system's OpenSSL, does a TLS handshake in memory with every group, and
+/// reads the system's configuration. With --app, it also reads an application's own configuration;
+/// it executes nothing of the application. The exit status is 0 only if nothing is wrong.
 #[derive(Args, Debug)]
 pub(crate) struct Doctor {
-    /// An application to look at as well
+    /// Also check this application
     #[arg(long, value_enum, value_name = "NAME")]
     app: Option<Application>,
     /// Print one JSON object instead of lines
     #[arg(long)]
     json: bool,
-    /// The module, if it is not beside this program
+    /// The module [default: the one beside this program or in the folders of an installation]
     #[arg(long, value_name = "PATH")]
     module: Option<PathBuf>,
-    /// Look for the application and its files below this folder
+    /// The folder that stands for / when the application and its files are searched
     #[arg(long, default_value = "/", value_name = "DIR")]
     root: PathBuf,
 }

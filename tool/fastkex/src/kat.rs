@@ -21,7 +21,7 @@ pub(crate) struct Kat {
     /// Print one JSON array instead of lines
     #[arg(long)]
     json: bool,
-    /// Files of known answers, one parameter set each
+    /// Known-answer files, each for one parameter set
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }

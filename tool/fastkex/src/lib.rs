@@ -22,9 +22,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Faster and post-quantum TLS 1.3 key exchange in applications that nobody has to change
+/// Faster and post-quantum TLS 1.3 key exchange in unmodified applications
 #[derive(Parser, Debug)]
-#[command(version, about, disable_help_subcommand = true)]
+#[command(version, disable_help_subcommand = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

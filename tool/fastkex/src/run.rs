@@ -25,20 +25,20 @@ pub(crate) const PROVIDER: &str = "fastkex";
 /// too.
 pub(crate) const PROPERTIES: &str = "?provider=fastkex";
 
-/// Run a program with the provider active, changing nothing on the system
+/// Run a program with the provider active, without changes to the system
 ///
-/// The program reads the system's configuration and, on top of it, one that adds the provider: a
-/// small file of this user's that may be deleted when no program needs it any more. It is in the
-/// folder fastkex of $XDG_RUNTIME_DIR, or else of $XDG_STATE_HOME, of /run (root), or of
-/// ~/.local/state: the first in which no other user could ever replace it. The program takes this
-/// one's place: its exit status and signals are its own.
+/// The program reads the system's configuration and a small file that adds the provider to it. The
+/// file belongs to this user, and may be deleted when no program needs it any more. It is in the
+/// folder fastkex of one of these directories: $XDG_RUNTIME_DIR, $XDG_STATE_HOME, /run (only for
+/// root), ~/.local/state. The first directory is used in which no other user can replace the file.
+/// The program replaces this process, so its exit status and signals are its own.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
-    /// Groups to offer and accept, most wanted first, as in OpenSSL's Groups [default:
-    /// X25519SNTRUP761, then OpenSSL's]
+    /// Groups to offer and accept, in order of preference and in the syntax of OpenSSL's Groups
+    /// [default: X25519SNTRUP761, then OpenSSL's]
     #[arg(long, value_name = "LIST")]
     groups: Option<String>,
-    /// The module, if it is not beside this program
+    /// The module [default: the one beside this program or in the folders of an installation]
     #[arg(long, value_name = "PATH")]
     module: Option<PathBuf>,
     /// The program and its arguments

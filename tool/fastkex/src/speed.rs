@@ -22,34 +22,34 @@ use output::{Failure, Outcome};
 
 /// Measure every operation on this machine
 ///
-/// Keys (keygen) and preparations for encapsulating (prepare) are made in batches, and the time is
-/// that of one of them. The default takes some seconds; `--algorithm all` measures the other
-/// parameter sets and the curves, too, and takes seven times as long.
+/// Key pairs (keygen) and preparations of encapsulations (prepare) are made in batches; the time is
+/// given for one item of a batch. The default takes some seconds. `--algorithm all` also measures
+/// the other parameter sets and the curves, and takes seven times as long.
 #[derive(Args, Debug)]
 pub(crate) struct Speed {
     /// Print one JSON array instead of a table
     #[arg(long)]
     json: bool,
-    /// Parameter sets, x25519 and ed25519, apart by commas
+    /// Comma-separated parameter sets and curves
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = crate::curves::parser(), default_value = "sntrup761")]
     algorithm: Vec<String>,
-    /// Instruction sets, apart by commas: portable, avx2, avx512 [default: all that this machine
+    /// Comma-separated instruction sets: portable, avx2, avx512 [default: all that this machine
     /// has]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
     backend: Vec<Backend>,
-    /// Sizes of batches, apart by commas
+    /// Comma-separated sizes of batches
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::batch, default_value = "1,32,256")]
     batch: Vec<usize>,
     /// Seconds for each line of the table [default: 0.25; with --handshakes 1.2]
     #[arg(long, value_name = "SECONDS", value_parser = measuring::seconds)]
     seconds: Option<Duration>,
-    /// Let the vector units rest for 2 ms before each operation: some processors put them to sleep,
+    /// Let the vector units rest for 2 ms before each operation. Some processors put them to sleep,
     /// and are slow until they wake
     #[arg(long)]
     cold: bool,
-    /// Measure instead how long it takes to get a key from a pool, on the fastest of the
-    /// instruction sets: without a pool, with batches of 32 and growing ones made by whoever finds
-    /// it empty, and in the background
+    /// Measure instead the time to get a key from a pool, on the fastest of the instruction sets.
+    /// Compares no pool, batches of 32 and growing batches made by the caller when the pool is
+    /// empty, and growing batches made in the background
     #[arg(long, conflicts_with_all = ["batch", "cold"])]
     pool: bool,
     /// Measure instead the processor time of TLS 1.3 handshakes in this process, by group and

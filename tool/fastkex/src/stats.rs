@@ -21,19 +21,19 @@ use crate::json;
 use crate::regular::Held;
 use output::{Failure, Outcome};
 
-/// Show what the module counts in running processes
+/// Show the module's counts in running processes
 ///
-/// Processes count for others to see where the module's section of OpenSSL's configuration says
-/// `statistics = on`, and may be read by their own user and by root. The exit status is 1 if there
-/// is none.
+/// A process shows its counts if the module's section of OpenSSL's configuration says
+/// `statistics = on`. The process's own user and root can read them. The exit status is 1 if no
+/// process shows counts.
 #[derive(Args, Debug)]
 pub(crate) struct Stats {
-    /// The process [default: all that may be read]
+    /// The process [default: all processes with readable counts]
     pid: Option<u32>,
-    /// Show them again every second, until ^C
+    /// Show the counts again every second, until ^C
     #[arg(long, conflicts_with_all = ["prometheus", "json"])]
     watch: bool,
-    /// Print them as Prometheus reads them
+    /// Print the counts in the text format of Prometheus
     #[arg(long, conflicts_with = "json")]
     prometheus: bool,
     /// Print one JSON array instead of a table

@@ -21,9 +21,9 @@ use output::{Failure, Outcome};
 
 /// Time connections to any server: TLS handshakes, DNS over TLS, HTTP
 ///
-/// Full TLS 1.3 handshakes: no session is resumed. Several groups take turns, sample by sample, so
-/// that what changes with time befalls all alike. Connections that fail are counted, and nothing
-/// else of them.
+/// All handshakes are full TLS 1.3 handshakes: no session is resumed. Several groups take turns,
+/// sample by sample, so that changes over time affect all groups alike. Failed connections are
+/// counted, and are in no other number.
 #[derive(Args, Debug)]
 pub struct Time {
     #[command(subcommand)]
@@ -37,9 +37,9 @@ enum Kind {
     Http(Http),
 }
 
-/// Time full handshakes, each ended cleanly, without application data (as tls_timer of OpenSSLNTRU)
+/// Time full handshakes and the close, without application data (as tls_timer of OpenSSLNTRU)
 ///
-/// A connection's time is that from before TCP to the end of the connection.
+/// A connection's time begins before TCP connects and ends when the connection ends.
 #[derive(Args, Debug)]
 struct Tls {
     /// The server
@@ -51,29 +51,29 @@ struct Tls {
     sizes: Sizes,
 }
 
-/// Time a handshake, one DNS query, and the end (as dot_timer of ENG25519)
+/// Time a handshake, one DNS query and the close (as dot_timer of ENG25519)
 ///
-/// A connection's time is that from before TCP to the end of the connection. The answer must be one
-/// to the query, without an error, and hold a record.
+/// A connection's time begins before TCP connects and ends when the connection ends. The response
+/// must answer the query, report no error and contain a record.
 #[derive(Args, Debug)]
 struct Dot {
     /// The server
     #[arg(value_name = "HOST:PORT")]
     server: String,
-    /// The name that is asked for
+    /// The name to query
     #[arg(long, value_name = "NAME")]
     name: String,
-    /// The type of record that is asked for
+    /// The type of record to query
     #[arg(long = "type", value_name = "TYPE", default_value = "A")]
     record_type: String,
-    /// Look for the most queries a minute that the server can take: ever more clients, each of
-    /// which begins anew as soon as it is served
+    /// Search for the maximum number of queries a minute: the number of clients grows, and each
+    /// client opens its next connection as soon as it is served
     #[arg(long, conflicts_with_all = ["samples", "connections", "warm_up", "concurrency"])]
     peak: bool,
-    /// Seconds for each number of clients of --peak
+    /// Seconds of measurement for each number of clients of --peak
     #[arg(long, value_name = "SECONDS", value_parser = crate::measuring::seconds, default_value = "10", requires = "peak")]
     step: Duration,
-    /// The most clients of --peak at once
+    /// The maximum number of clients of --peak
     #[arg(long, value_name = "NUMBER", value_parser = parallel, default_value_t = 128, requires = "peak")]
     clients: usize,
     #[command(flatten)]
@@ -85,12 +85,12 @@ struct Dot {
 /// Time HTTP requests, one after the other on a connection (as the AWS benchmark of hybrid key
 /// exchange)
 ///
-/// A connection's time is that from before TCP to the last byte of the last response.
+/// A connection's time begins before TCP connects and ends with the last byte of the last response.
 #[derive(Args, Debug)]
 struct Http {
     /// The page: https://HOST/PATH or https://HOST:PORT/PATH
     url: String,
-    /// Requests on a connection; several numbers, apart by commas, take turns
+    /// Requests on a connection; several comma-separated numbers take turns
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = requests, default_value = "1,2,10,25")]
     requests: Vec<usize>,
     #[command(flatten)]
@@ -102,12 +102,12 @@ struct Http {
 /// Arguments that describe the client.
 #[derive(Args, Debug)]
 pub struct ClientArguments {
-    /// Groups, apart by commas, each of them timed by itself; 'A:B' offers both and sends a key
-    /// share of A; 'X25519@fastkex' takes fastkex's X25519 and Ed25519 [default: those of
-    /// X25519SNTRUP761, sntrup761, X25519MLKEM768, X25519, P-256 that the server takes]
+    /// Comma-separated groups, each timed by itself; 'A:B' offers both and sends a key share of A;
+    /// 'X25519@fastkex' uses fastkex's X25519 and Ed25519 [default: X25519SNTRUP761, sntrup761,
+    /// X25519MLKEM768, X25519 and P-256, as far as the server accepts them]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     groups: Vec<String>,
-    /// Signature algorithms that are accepted, as in OpenSSL's SignatureAlgorithms
+    /// Signature algorithms to accept, in the syntax of OpenSSL's SignatureAlgorithms
     #[arg(long, value_name = "LIST")]
     sigalgs: Option<String>,
     /// Certificates to trust, in PEM [default: the system's]
@@ -121,17 +121,17 @@ pub struct ClientArguments {
     server_name: Option<String>,
     /// The OpenSSL to use: the folder of its libraries, or its libssl [default: the system's]
     ///
-    /// OpenSSL 1.1.1 takes ENGINEs instead of the module: those of the configuration file that
+    /// OpenSSL 1.1.1 uses ENGINEs instead of the module: the ENGINEs of the configuration file that
     /// OPENSSL_CONF names.
     #[arg(long, value_name = "PATH")]
     pub libssl: Option<PathBuf>,
-    /// The module, if it is not beside this program
+    /// The module [default: the one beside this program or in the folders of an installation]
     #[arg(long, value_name = "PATH")]
     pub module: Option<PathBuf>,
-    /// Seconds for which a server may say nothing
+    /// Timeout for each wait for the server, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = crate::measuring::seconds, default_value = "5")]
     pub timeout: Duration,
-    /// Write all samples to this file, too, for 'fastkex-lab plot' and 'fastkex-lab report'
+    /// Also write all samples to this file, for 'fastkex-lab plot' and 'fastkex-lab report'
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -142,11 +142,11 @@ pub struct Sizes {
     /// Samples of each group
     #[arg(long, value_name = "NUMBER", value_parser = number, default_value_t = 10)]
     samples: usize,
-    /// Connections in a sample; OpenSSLNTRU has 100 samples of 8192
+    /// Connections in a sample; OpenSSLNTRU takes 100 samples of 8192
     #[arg(long, value_name = "NUMBER", value_parser = number, default_value_t = 512)]
     connections: usize,
-    /// Connections before each sample that are not counted: pools of keys, which rest while others
-    /// take their turn, are then at work
+    /// Uncounted connections before each sample: they restart pools of keys, which are idle while
+    /// other groups take their turn
     #[arg(long, value_name = "NUMBER", value_parser = number_or_none, default_value_t = 64)]
     warm_up: usize,
     /// Connections at a time

@@ -94,11 +94,6 @@ fn the_configuration_that_was_there_stays() {
         "groups.cnf",
         &(std::fs::read_to_string(&base).unwrap() + "Groups = sntrup1277:X25519\n"),
     );
-    std::fs::write(
-        &groups,
-        std::fs::read_to_string(&base).unwrap() + "Groups = sntrup1277:X25519\n",
-    )
-    .unwrap();
     let output = tool
         .command(&["run", "--", "sh", "-c", "cat $OPENSSL_CONF"])
         .env("OPENSSL_CONF", &groups)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Entry, Origin};
 use crate::groups::{GroupListError, split_groups};
-use crate::interpret::{Interpretation, ModuleKind};
+use crate::interpretation::{Interpretation, ModuleKind};
 use crate::problem::Problem;
 use crate::quote;
 use crate::release::Release;

@@ -5,9 +5,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::Error;
-use crate::parse;
-
 /// The file and line of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
@@ -100,30 +97,6 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads the file at `path` and the files that it includes. `env` looks up environment
-    /// variables, for `$ENV::X` and `OPENSSL_CONF_INCLUDE`. As in OpenSSL, relative paths start at
-    /// the working directory.
-    ///
-    /// # Errors
-    /// Fails where OpenSSL refuses the configuration, with the file and line, and on files that
-    /// cannot be read completely (see the crate's page).
-    pub fn load(path: &Path, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
-        parse::load(path, env)
-    }
-
-    /// Reads `text` as the contents of a file that messages call `name`, and the files that it
-    /// includes.
-    ///
-    /// # Errors
-    /// The same as [`Config::load`].
-    pub fn parse(
-        text: &str,
-        name: &Path,
-        env: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, Error> {
-        parse::parse(text.as_bytes().to_vec(), name, env)
-    }
-
     /// Returns the section of that name. `default` always exists: it holds the settings before the
     /// first section header.
     pub fn section(&self, name: &str) -> Option<&Section> {

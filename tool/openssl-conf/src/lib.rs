@@ -40,7 +40,7 @@ mod config;
 mod error;
 mod expand;
 mod groups;
-mod interpret;
+mod interpretation;
 mod lexis;
 mod parse;
 mod problem;
@@ -53,7 +53,7 @@ pub use compose::{Addition, Base, ComposeError, compose};
 pub use config::{Config, Entry, Origin, Section, SkippedInclude};
 pub use error::{Error, ErrorKind};
 pub use groups::{Group, GroupListError, GroupSyntax, GroupWrong, split_groups};
-pub use interpret::{
+pub use interpretation::{
     Activation, Command, Interpretation, Module, ModuleKind, Parameter, Profile, Provider,
 };
 pub use problem::{Problem, ProblemKind};

@@ -13,13 +13,31 @@ use crate::source::{FILES_LIMIT, Source, TEXT_LIMIT, Unread, directory_files};
 
 type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-pub(crate) fn load(path: &Path, env: Env<'_>) -> Result<Config, Error> {
-    let source = Source::open(path).map_err(|unread| refuse(path, unread))?;
-    Parser::new(source, env).run()
-}
+impl Config {
+    /// Reads the file at `path` and the files that it includes. `env` looks up environment
+    /// variables, for `$ENV::X` and `OPENSSL_CONF_INCLUDE`. As in OpenSSL, relative paths start at
+    /// the working directory.
+    ///
+    /// # Errors
+    /// Fails where OpenSSL refuses the configuration, with the file and line, and on files that
+    /// cannot be read completely (see the crate's page).
+    pub fn load(path: &Path, env: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        let source = Source::open(path).map_err(|unread| refuse(path, unread))?;
+        Parser::new(source, env).run()
+    }
 
-pub(crate) fn parse(text: Vec<u8>, name: &Path, env: Env<'_>) -> Result<Config, Error> {
-    Parser::new(Source::new(name, text), env).run()
+    /// Reads `text` as the contents of a file that messages call `name`, and the files that it
+    /// includes.
+    ///
+    /// # Errors
+    /// The same as [`Config::load`].
+    pub fn parse(
+        text: &str,
+        name: &Path,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Error> {
+        Parser::new(Source::new(name, text.as_bytes().to_vec()), env).run()
+    }
 }
 
 fn refuse(file: &Path, unread: Unread) -> Error {

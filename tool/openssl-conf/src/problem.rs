@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::config::Origin;
 
+/// The maximum number of settings examined, each counted as often as other settings lead to it.
+pub(crate) const VISITS_LIMIT: usize = 20_000;
+
 /// A problem at which OpenSSL stops. The rest of the configuration has no effect. Unless
 /// `config_diagnostics` is set, most applications continue without a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +99,7 @@ impl fmt::Display for Problem {
             ProblemKind::TooManySettings => write!(
                 f,
                 "more than {} settings in all are led to from the init section; name each section once",
-                crate::walk::VISITS_LIMIT
+                VISITS_LIMIT
             ),
         }
     }

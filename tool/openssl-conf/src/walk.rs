@@ -2,20 +2,39 @@
 //! `crypto/conf/conf_ssl.c` and `crypto/evp/evp_cnf.c`.
 
 use crate::config::{Config, Entry};
-use crate::interpret::{
+use crate::interpretation::{
     Activation, Command, Interpretation, Module, ModuleKind, Parameter, Profile, Provider,
 };
-use crate::problem::{Problem, ProblemKind};
+use crate::problem::{Problem, ProblemKind, VISITS_LIMIT};
 use crate::release::Release;
 
-/// The maximum number of settings examined, each counted as often as other settings lead to it.
-pub(crate) const VISITS_LIMIT: usize = 20_000;
 /// The size of OpenSSL's buffer for the name of a parameter.
 const PARAMETER_NAME: usize = 512;
 
-/// Follows the configuration from the setting `init`, and records the result in `out`.
-pub(crate) fn run(config: &Config, out: &mut Interpretation, init: &Entry) {
-    Walk { config, out, visited: 0 }.init(init);
+impl Interpretation {
+    /// Interprets `config` as `release` does, in an application that sets no configuration name of
+    /// its own. Nearly all applications are of this kind.
+    pub fn new(config: &Config, release: Release) -> Self {
+        let init = config.own("default", "openssl_conf");
+        let diagnostics = config.own("default", "config_diagnostics").is_some_and(|entry| {
+            let digits = entry.value.bytes().take_while(u8::is_ascii_digit).count();
+            entry.value[..digits].parse::<i64>().is_ok_and(|number| number > 0)
+        });
+        let mut interpretation = Self {
+            release,
+            init: init.cloned(),
+            modules: Vec::new(),
+            providers: Vec::new(),
+            profiles: Vec::new(),
+            algorithms: Vec::new(),
+            problems: Vec::new(),
+            diagnostics,
+        };
+        if let Some(init) = init {
+            Walk { config, out: &mut interpretation, visited: 0 }.init(init);
+        }
+        interpretation
+    }
 }
 
 struct Walk<'a, 'o> {

@@ -239,18 +239,6 @@ fn algorithm_settings() {
 }
 
 #[test]
-fn applications_with_a_name() {
-    let config = config(
-        "nodejs_conf = n\nopenssl_conf = o\n[n]\nproviders = p\n[p]\nbase = b\n[b]\nactivate = 1\n[o]\n",
-    );
-    let node = Interpretation::for_application(&config, V3_0, "nodejs_conf");
-    assert_eq!(node.active_providers(), ["base"]);
-    let other = Interpretation::for_application(&config, V3_0, "other_conf");
-    assert_eq!(other.active_providers(), ["default"]);
-    assert_eq!(other.init.unwrap().value, "o");
-}
-
-#[test]
 fn nothing_without_openssl_conf() {
     let text = "[x]\nopenssl_conf = i\n[i]\nproviders = p\n";
     let found = interpret(text, V3_0);

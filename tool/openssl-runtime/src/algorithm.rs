@@ -2,8 +2,8 @@
 
 use std::ffi::{c_char, c_void};
 
+use crate::c_string::text;
 use crate::context::LibraryContext;
-use crate::error::text;
 use crate::provider;
 use crate::symbols::Symbols;
 use crate::types::*;

@@ -4,7 +4,8 @@ use std::ffi::c_long;
 use std::ptr;
 
 use crate::constants::BIO_C_SET_BUF_MEM_EOF_RETURN;
-use crate::error::{Error, Failure};
+use crate::error::Error;
+use crate::failure::Failure;
 use crate::inside::inside;
 use crate::owned::Owned;
 use crate::symbols::Symbols;

@@ -1,20 +1,22 @@
 //! One side of a TLS connection in memory. The caller moves its bytes.
 
 use std::ffi::{c_int, c_long};
-use std::fmt;
 use std::net::IpAddr;
 use std::ptr::{self, NonNull};
 
-use crate::alert::Alert;
 use crate::bio::MemoryBio;
+use crate::c_string::text;
 use crate::constants::*;
-use crate::error::{Error, Failure, text};
+use crate::error::Error;
+use crate::failure::Failure;
 use crate::inside::inside;
 use crate::library::c_text;
-use crate::observer::{Message, Observer, message_callback};
+use crate::observer::{Observer, message_callback};
 use crate::owned::Owned;
+use crate::summary::{Group, Summary};
 use crate::symbols::Symbols;
-use crate::tls_context::{Role, SslContext, TlsVersion};
+use crate::tls::{Role, TlsVersion};
+use crate::tls_context::SslContext;
 use crate::types::SSL;
 
 /// One side of a TLS connection. The caller passes the bytes of [`MemoryConnection::take_outgoing`]
@@ -70,15 +72,6 @@ pub enum Received {
     Closed,
 }
 
-/// A negotiated group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// The code point on the wire.
-    pub id: u16,
-    /// The name in libssl.
-    pub name: Option<String>,
-}
-
 /// The key in a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PeerKey {
@@ -86,60 +79,6 @@ pub struct PeerKey {
     pub algorithm: String,
     /// The size of the key in bits.
     pub bits: u32,
-}
-
-/// The state of a connection, as one side knows it.
-#[derive(Clone, Debug)]
-pub struct Summary {
-    /// The side of the connection.
-    pub role: Role,
-    /// True if this side has finished its handshake. The other side may still refuse it later: see
-    /// `failure`.
-    pub finished: bool,
-    /// The first failure.
-    pub failure: Option<Failure>,
-    /// The alert sent last.
-    pub alert_sent: Option<Alert>,
-    /// The alert received last.
-    pub alert_received: Option<Alert>,
-    /// The protocol version; `None` before it is negotiated.
-    pub version: Option<TlsVersion>,
-    /// The cipher suite; `None` before it is negotiated.
-    pub cipher: Option<String>,
-    /// The group that the server chose; `None` before it has chosen.
-    pub group: Option<Group>,
-    /// True if the server asked the client for another ClientHello.
-    pub hello_retry: bool,
-    /// The first handshake messages, at most a few dozen.
-    pub messages: Vec<Message>,
-    /// The number of bytes taken from this side to be sent.
-    pub bytes_sent: usize,
-    /// The number of bytes fed to this side.
-    pub bytes_received: usize,
-}
-
-impl Summary {
-    /// True if the handshake was completed and nothing has failed since.
-    pub fn is_ok(&self) -> bool {
-        self.finished && self.failure.is_none()
-    }
-}
-
-impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.failure {
-            Some(failure) => failure.fmt(f)?,
-            None if self.finished => f.write_str("TLS handshake finished")?,
-            None => f.write_str("TLS handshake not finished")?,
-        }
-        if let Some(alert) = self.alert_sent {
-            write!(f, "; sent {alert}")?;
-        }
-        if let Some(alert) = self.alert_received {
-            write!(f, "; received {alert}")?;
-        }
-        Ok(())
-    }
 }
 
 impl MemoryConnection {

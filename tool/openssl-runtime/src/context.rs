@@ -1,23 +1,18 @@
 //! Library contexts: OpenSSL's unit of configuration, providers and random generators.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use crate::absent;
-use crate::error::{Error, Failure};
+use crate::error::Error;
+use crate::failure::Failure;
 use crate::library::{Libraries, c_path, c_text};
-use crate::provider::Provider;
+use crate::raw_context::{CONFIGURATION, RawContext};
 use crate::symbols::Symbols;
 use crate::thread_use;
 use crate::types::{OSSL_LIB_CTX, OSSL_PROVIDER};
-
-/// Guards tables that OpenSSL changes while it reads a configuration: the list of configuration
-/// modules and the `ssl_conf` section. Before OpenSSL 4.0, these tables belong to the whole
-/// process, and the creation of an SSL_CTX reads them without a lock.
-pub(crate) static CONFIGURATION: RwLock<()> = RwLock::new(());
 
 /// A separate library context: it contains only the providers and settings that the program loads
 /// into it.
@@ -43,41 +38,6 @@ impl Drop for Handle {
     }
 }
 
-pub(crate) struct RawContext {
-    pointer: NonNull<OSSL_LIB_CTX>,
-    libraries: Libraries,
-    /// References to providers that stay active while the context lives.
-    kept: Mutex<Vec<NonNull<OSSL_PROVIDER>>>,
-}
-
-// SAFETY: OpenSSL locks the contents of a library context; `CONFIGURATION` guards the parts that it
-// does not lock.
-unsafe impl Send for RawContext {}
-// SAFETY: as above.
-unsafe impl Sync for RawContext {}
-
-impl RawContext {
-    /// Frees this thread's state in the context.
-    pub(crate) fn stop_thread(&self) {
-        // SAFETY: the context is alive; the call only concerns the calling thread.
-        unsafe { (self.libraries.symbols().OPENSSL_thread_stop_ex)(self.pointer.as_ptr()) }
-    }
-}
-
-impl Drop for RawContext {
-    fn drop(&mut self) {
-        let symbols = self.libraries.symbols();
-        for provider in self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            // SAFETY: releases a reference that was given to the context to keep; the context is
-            // still alive.
-            unsafe { (symbols.OSSL_PROVIDER_unload)(provider.as_ptr()) };
-        }
-        // SAFETY: objects made from the context hold a handle, and every thread that used it has
-        // ended its use.
-        unsafe { (symbols.OSSL_LIB_CTX_free)(self.pointer.as_ptr()) }
-    }
-}
-
 impl LibraryContext {
     /// Creates an empty context.
     ///
@@ -85,19 +45,13 @@ impl LibraryContext {
     ///
     /// [`Error::OpenSsl`] when out of memory.
     pub fn new(libraries: &Libraries) -> Result<Self, Error> {
-        let symbols = libraries.symbols();
-        // SAFETY: no arguments.
-        let pointer = unsafe { (symbols.OSSL_LIB_CTX_new)() };
-        let pointer = NonNull::new(pointer)
-            .ok_or_else(|| Failure::drain(symbols, "make a library context"))?;
-        let raw =
-            Arc::new(RawContext { pointer, libraries: libraries.clone(), kept: Mutex::default() });
+        let raw = Arc::new(RawContext::new(libraries)?);
         Ok(Self { handle: Arc::new(Handle(raw)) })
     }
 
     /// Returns the libraries of the context.
     pub fn libraries(&self) -> &Libraries {
-        &self.handle.0.libraries
+        self.handle.0.libraries()
     }
 
     /// Reads an OpenSSL configuration file into this context and applies it: loads its providers
@@ -178,41 +132,6 @@ impl LibraryContext {
         self.expect(status, || format!("set the default properties {properties:?}"))
     }
 
-    /// Loads and activates a provider by name (`default`, `legacy`, a module in the search path)
-    /// or, if the argument contains a slash, by the path of its module. The module's code runs in
-    /// this process; the caller trusts it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] for a path that does not exist, [`Error::OpenSsl`] when the module cannot be
-    /// loaded or reports a failure.
-    pub fn load_provider(&self, name_or_path: &str) -> Result<Provider, Error> {
-        if !name_or_path.contains('/') {
-            return Provider::load(self, name_or_path);
-        }
-        let path = module_path(Path::new(name_or_path))?;
-        Provider::load(self, &path)
-    }
-
-    /// Loads a provider from the path of its module with configuration parameters, as its section
-    /// of an `openssl.cnf` would set them. Its name is the module's file name without extension.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`LibraryContext::load_provider`]; [`Error::Input`] for a key or value that a
-    /// configuration file cannot contain.
-    pub fn load_provider_with(
-        &self,
-        path: impl AsRef<Path>,
-        parameters: &[(&str, &str)],
-    ) -> Result<Provider, Error> {
-        let path = module_path(path.as_ref())?;
-        let name =
-            Path::new(&path).file_stem().and_then(|stem| stem.to_str()).unwrap_or("provider");
-        self.load_config_text(&provider_configuration(name, &path, parameters)?)?;
-        Provider::load(self, name)
-    }
-
     /// Checks that two objects have the same context. Objects of different contexts must not be
     /// combined: OpenSSL would keep parts of one object in the other. These parts could outlive
     /// their context, and `thread_use` would not know of them.
@@ -227,11 +146,11 @@ impl LibraryContext {
 
     /// Takes ownership of a reference to a provider, and releases it when the context ends.
     pub(crate) fn keep(&self, provider: NonNull<OSSL_PROVIDER>) {
-        self.handle.0.kept.lock().unwrap_or_else(PoisonError::into_inner).push(provider);
+        self.handle.0.keep(provider);
     }
 
     pub(crate) fn as_ptr(&self) -> *mut OSSL_LIB_CTX {
-        self.handle.0.pointer.as_ptr()
+        self.handle.0.as_ptr()
     }
 
     /// Returns the functions for one operation in this context. Records that the thread uses the
@@ -259,72 +178,5 @@ impl LibraryContext {
         operation: impl FnOnce() -> String,
     ) -> Result<(), Error> {
         if status > 0 { Ok(()) } else { Err(self.failure(operation())) }
-    }
-}
-
-fn module_path(path: &Path) -> Result<String, Error> {
-    let path = fs::canonicalize(path).map_err(|error| {
-        std::io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-    })?;
-    path.into_os_string()
-        .into_string()
-        .map_err(|path| Error::Input(format!("the module path {path:?} is not UTF-8")))
-}
-
-/// Returns a configuration that makes the provider known without activating it. The sections have
-/// long names, so that no parameter's value is taken for the name of a section.
-fn provider_configuration(
-    name: &str,
-    path: &str,
-    parameters: &[(&str, &str)],
-) -> Result<String, Error> {
-    let mut text = String::from(
-        "openssl_conf = openssl_runtime_start\n\
-         [openssl_runtime_start]\nproviders = openssl_runtime_providers\n\
-         [openssl_runtime_providers]\n",
-    );
-    text += &format!("{} = openssl_runtime_provider\n[openssl_runtime_provider]\n", key(name)?);
-    text += &format!("module = {}\n", quoted(path)?);
-    for (name, value) in parameters {
-        text += &format!("{} = {}\n", key(name)?, quoted(value)?);
-    }
-    Ok(text)
-}
-
-fn key(name: &str) -> Result<&str, Error> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if !name.is_empty() && name.chars().all(allowed) {
-        return Ok(name);
-    }
-    Err(Error::Input(format!(
-        "{name:?} cannot be a configuration key: letters, digits, '_', '-' and '.' only"
-    )))
-}
-
-fn quoted(value: &str) -> Result<String, Error> {
-    if value.contains(['\0', '\n', '\r']) {
-        return Err(Error::Input(format!(
-            "the configuration value {value:?} is not a single line"
-        )));
-    }
-    Ok(format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn configuration_quotes_values_and_refuses_keys() {
-        let text = provider_configuration("p", "/m.so", &[("pool", "a # \"$b\" \\")]).unwrap();
-        assert!(text.ends_with("module = \"/m.so\"\npool = \"a # \\\"$b\\\" \\\\\"\n"), "{text}");
-        assert!(matches!(
-            provider_configuration("p", "/m.so", &[("a b", "")]),
-            Err(Error::Input(_))
-        ));
-        assert!(matches!(
-            provider_configuration("p", "/m.so", &[("a", "x\ny")]),
-            Err(Error::Input(_))
-        ));
     }
 }

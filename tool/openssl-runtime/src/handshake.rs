@@ -1,7 +1,8 @@
 //! Complete handshakes in memory; the caller can change the bytes in flight.
 
-use crate::connection::{MemoryConnection, Progress, Received, Summary};
+use crate::connection::{MemoryConnection, Progress, Received};
 use crate::error::Error;
+use crate::summary::Summary;
 use crate::tls_context::SslContext;
 
 /// The direction of a flight.

@@ -3,9 +3,10 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
 
+use crate::c_string::text;
 use crate::constants::*;
 use crate::context::LibraryContext;
-use crate::error::{Error, text};
+use crate::error::Error;
 use crate::library::c_text;
 use crate::owned::Owned;
 use crate::parameter::{InputParameters, Value};

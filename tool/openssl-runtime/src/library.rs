@@ -10,8 +10,10 @@ use std::sync::Arc;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
+use crate::c_string::text;
 use crate::constants::*;
-use crate::error::{Error, Failure, text};
+use crate::error::Error;
+use crate::failure::Failure;
 use crate::legacy;
 use crate::symbols::Symbols;
 

@@ -4,8 +4,9 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::marker::PhantomData;
 use std::{ptr, slice};
 
+use crate::c_string::text;
 use crate::constants::*;
-use crate::error::{Error, text};
+use crate::error::Error;
 use crate::library::c_text;
 use crate::types::OSSL_PARAM;
 

@@ -1,11 +1,12 @@
-//! Providers: loading them, their information about themselves, and their TLS groups.
+//! Providers: their information about themselves, and their TLS groups.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;
 
+use crate::c_string::text;
 use crate::constants::*;
 use crate::context::LibraryContext;
-use crate::error::{Error, text};
+use crate::error::Error;
 use crate::library::c_text;
 use crate::parameter::{OutputParameter, ProviderValue, elements, find, number, utf8};
 use crate::symbols::Symbols;

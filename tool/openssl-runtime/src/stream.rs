@@ -2,8 +2,9 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use crate::connection::{MemoryConnection, PeerKey, Progress, Received, Summary};
+use crate::connection::{MemoryConnection, PeerKey, Progress, Received};
 use crate::error::Error;
+use crate::summary::Summary;
 use crate::tls_context::SslContext;
 
 /// A TLS connection over a blocking stream, such as a `TcpStream`. The stream's own timeouts apply

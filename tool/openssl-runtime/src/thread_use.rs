@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::mem;
 use std::sync::Arc;
 
-use crate::context::RawContext;
+use crate::raw_context::RawContext;
 
 thread_local! {
     static USED: RefCell<Vec<ThreadUse>> = const { RefCell::new(Vec::new()) };

@@ -6,42 +6,13 @@ use std::sync::{Arc, PoisonError};
 
 use crate::certificate::{Certificate, read_certificates};
 use crate::constants::*;
-use crate::context::{CONFIGURATION, LibraryContext};
+use crate::context::LibraryContext;
 use crate::error::Error;
 use crate::library::c_text;
 use crate::owned::Owned;
+use crate::raw_context::CONFIGURATION;
+use crate::tls::{Role, TlsVersion};
 use crate::types::SSL_CTX;
-
-/// The side of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// The side that opens the connection.
-    Client,
-    /// The side that answers.
-    Server,
-}
-
-/// A version of TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TlsVersion {
-    /// TLS 1.2.
-    Tls12,
-    /// TLS 1.3.
-    Tls13,
-}
-
-impl TlsVersion {
-    fn number(self) -> c_int {
-        match self {
-            Self::Tls12 => TLS1_2_VERSION,
-            Self::Tls13 => TLS1_3_VERSION,
-        }
-    }
-
-    pub(crate) fn from_number(number: c_int) -> Option<Self> {
-        [Self::Tls12, Self::Tls13].into_iter().find(|version| version.number() == number)
-    }
-}
 
 /// The settings of TLS connections, made with [`SslContext::client`] or [`SslContext::server`];
 /// clones share them.

@@ -14,6 +14,8 @@ use crate::run::{changes_user, names_ours, unknown_groups};
 
 /// The maximum size of a file that is read, in bytes.
 const MOST_BYTES: u64 = 1 << 28;
+/// The maximum number of files that are read below a folder.
+const MOST_FILES: usize = 1000;
 
 /// An application that the doctor knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -438,12 +440,10 @@ fn examine_processes(facts: &Facts, findings: &mut Vec<Finding>) {
 /// Returns the lines of a file, or of all files below a folder, each with its place. Leaves out
 /// comments and blank lines.
 fn lines_below(path: &Path) -> Vec<(String, String)> {
-    const MOST_FILES: usize = 1000;
-
     let mut files = Vec::new();
     let mut folders = vec![path.to_path_buf()];
     while let Some(path) = folders.pop() {
-        if files.len() > MOST_FILES {
+        if files.len() >= MOST_FILES {
             break;
         }
         match fs::read_dir(&path) {
@@ -495,5 +495,14 @@ mod tests {
         ] {
             assert_eq!(application.groups_in(line).as_deref(), expected, "{line}");
         }
+    }
+
+    #[test]
+    fn at_most_a_thousand_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..=MOST_FILES {
+            fs::write(folder.path().join(number.to_string()), "line\n").unwrap();
+        }
+        assert_eq!(lines_below(folder.path()).len(), MOST_FILES);
     }
 }

@@ -1,6 +1,7 @@
 //! Keys in the module's section of the configuration that the module does not know.
 
 use openssl_conf::Provider;
+use strsim::osa_distance;
 
 use super::finding::Finding;
 
@@ -11,7 +12,7 @@ pub(super) fn examine(provider: &Provider, findings: &mut Vec<Finding>) {
         if settings::is_known(&parameter.name) {
             continue;
         }
-        let (nearest, meaning) = settings::nearest(&parameter.name);
+        let (nearest, meaning) = nearest(&parameter.name);
         findings.push(Finding::wrong(
             "keys",
             format!(
@@ -22,5 +23,35 @@ pub(super) fn examine(provider: &Provider, findings: &mut Vec<Finding>) {
             ),
             format!("rename it to {nearest} ({meaning}), or remove it"),
         ));
+    }
+}
+
+/// Returns the name and meaning of the known key most similar to `name`: the key at the smallest
+/// distance. The distance counts insertions, deletions, replacements and swaps of neighbouring
+/// characters, and ignores upper and lower case.
+fn nearest(name: &str) -> (String, &'static str) {
+    let name = name.to_lowercase();
+    let nearest =
+        settings::all().min_by_key(|(known, _)| osa_distance(&name, &known.to_lowercase()));
+    nearest.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_key_is_the_one_that_was_meant() {
+        for (wrong, meant) in [
+            ("bacth", "batch"),
+            ("Backend", "backend"),
+            ("maxage", "max_age"),
+            ("warmup-load", "warmup_load"),
+            ("code_points.sntrup671", "code_points.sntrup761"),
+            ("code_point.X25519SNTRUP761", "code_points.X25519SNTRUP761"),
+        ] {
+            assert_eq!(nearest(wrong).0, meant, "{wrong}");
+        }
+        assert_eq!(nearest("bacth").1, settings::BATCH.meaning);
     }
 }

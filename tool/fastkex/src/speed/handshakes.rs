@@ -22,7 +22,7 @@ const SERVER_NAME: &str = "localhost";
 /// Arguments of `--handshakes`.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
-    /// With --handshakes: keys of the server's certificate, comma-separated: ecdsa-p-256, rsa-2048,
+    /// With --handshakes: comma-separated keys of the server's certificate: ecdsa-p-256, rsa-2048,
     /// ed25519
     #[arg(
         long,
@@ -32,7 +32,7 @@ pub(super) struct Arguments {
         requires = "handshakes"
     )]
     certificate: Vec<KeyType>,
-    /// With --handshakes: groups of the module to measure besides OpenSSL's, comma-separated
+    /// With --handshakes: comma-separated groups of the module to measure besides OpenSSL's
     /// [default: the recommended ones]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "handshakes")]
     groups: Vec<String>,
@@ -40,7 +40,8 @@ pub(super) struct Arguments {
     /// the system's]
     #[arg(long, value_name = "PATH", requires = "handshakes")]
     libssl: Option<PathBuf>,
-    /// With --handshakes: the module, if it is not beside this program
+    /// With --handshakes: the module [default: the one beside this program or in the folders of an
+    /// installation]
     #[arg(long, value_name = "PATH", requires = "handshakes")]
     module: Option<PathBuf>,
 }

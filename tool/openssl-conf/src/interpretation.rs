@@ -1,9 +1,8 @@
 //! OpenSSL's interpretation of a configuration.
 
-use crate::config::{Config, Entry, Origin};
+use crate::config::{Entry, Origin};
 use crate::problem::Problem;
 use crate::release::Release;
-use crate::walk;
 
 /// The effect of a configuration in a release of OpenSSL.
 ///
@@ -13,8 +12,8 @@ use crate::walk;
 pub struct Interpretation {
     /// The release of OpenSSL.
     pub release: Release,
-    /// The setting that names the init section: `openssl_conf` or the application's own key.
-    /// Without it OpenSSL ignores all other settings.
+    /// The setting `openssl_conf`, which names the init section. Without it OpenSSL ignores all
+    /// other settings.
     pub init: Option<Entry>,
     /// The settings of the init section.
     pub modules: Vec<Module>,
@@ -207,40 +206,6 @@ impl Profile {
 }
 
 impl Interpretation {
-    /// Interprets `config` as `release` does, in an application that sets no configuration name of
-    /// its own. Nearly all applications are of this kind.
-    pub fn new(config: &Config, release: Release) -> Self {
-        Self::of(config, release, config.own("default", "openssl_conf"))
-    }
-
-    /// Interprets `config` for an application that gives OpenSSL a name to look up before
-    /// `openssl_conf`, such as `nodejs_conf`.
-    pub fn for_application(config: &Config, release: Release, name: &str) -> Self {
-        let init = config.own("default", name).or_else(|| config.own("default", "openssl_conf"));
-        Self::of(config, release, init)
-    }
-
-    fn of(config: &Config, release: Release, init: Option<&Entry>) -> Self {
-        let diagnostics = config.own("default", "config_diagnostics").is_some_and(|entry| {
-            let digits = entry.value.bytes().take_while(u8::is_ascii_digit).count();
-            entry.value[..digits].parse::<i64>().is_ok_and(|number| number > 0)
-        });
-        let mut interpretation = Self {
-            release,
-            init: init.cloned(),
-            modules: Vec::new(),
-            providers: Vec::new(),
-            profiles: Vec::new(),
-            algorithms: Vec::new(),
-            problems: Vec::new(),
-            diagnostics,
-        };
-        if let Some(init) = init {
-            walk::run(config, &mut interpretation, init);
-        }
-        interpretation
-    }
-
     /// Returns the first listed provider of that name.
     pub fn provider(&self, name: &str) -> Option<&Provider> {
         self.providers.iter().find(|provider| provider.name == name)
