@@ -164,7 +164,8 @@ const WITH_SECRETS: [&str; 9] = [
 
 /// Types that a `Vec` may hold in these crates: public values, and owners of secrets, which hold
 /// only a pointer to them.
-const IN_VECTORS: [&str; 30] = [
+const IN_VECTORS: [&str; 31] = [
+    "&'static TlsGroup",
     "&'static str",
     "&str",
     "&[u8]",

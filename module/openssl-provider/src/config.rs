@@ -108,7 +108,7 @@ impl Config {
 
 /// The description of the values of `groups`.
 fn groups_expected() -> String {
-    let names: Vec<_> = TLS_GROUPS.iter().map(|group| group.name).collect();
+    let names: Vec<&str> = TLS_GROUPS.iter().map(|group| group.name).collect();
     format!("all, or some of these, separated by colons: {}", names.join(":"))
 }
 
