@@ -9,6 +9,7 @@ use core::ffi::{CStr, c_int, c_void};
 
 use openssl_abi::{Core, CoreHandle, Dispatch, environment, guard};
 
+mod context;
 mod group;
 mod kem;
 mod keymgmt;
