@@ -18,6 +18,9 @@ mod reason;
 
 pub use group::{GROUPS, NullGroup};
 
+/// The module's file, as cargo builds it.
+pub const FILE: &str = "libfastkex_insecure_null.so";
+
 /// The environment variable that must be `1` for the provider to load. It is read only then, as
 /// some servers clear their environment later.
 pub const VARIABLE: &str = "FASTKEX_INSECURE_NULL";
