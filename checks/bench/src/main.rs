@@ -18,7 +18,7 @@ use clap::{Parser, ValueEnum};
 use curve25519::x25519::PublicKey;
 use measure::{Options, Subject};
 use output::{Failure, Outcome};
-use sntrup::{Backend, Operations};
+use sntrup::{Backend, Operations, ParameterSet};
 
 /// Batch sizes of fastkex's key generation.
 const BATCHES: [usize; 2] = [32, 256];
