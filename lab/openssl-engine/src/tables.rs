@@ -25,8 +25,8 @@ pub(crate) struct Tables {
     nids: [c_int; COUNT],
     pub(crate) operations: [*mut PkeyMethod; COUNT],
     pub(crate) encodings: [*mut Asn1Method; COUNT],
-    /// The range of tables that libcrypto is told about. libcrypto also frees these before it destroys
-    /// the ENGINE.
+    /// The range of tables that libcrypto is told about. libcrypto also frees these, before it
+    /// destroys the ENGINE.
     first: AtomicUsize,
     end: AtomicUsize,
 }
