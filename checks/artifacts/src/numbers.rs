@@ -5,12 +5,12 @@ pub struct Numbers(u64);
 
 impl Numbers {
     /// Makes a generator with a seed.
-    pub fn new(seed: u64) -> Self {
+    pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// Returns the next 64 bits.
-    pub fn bits(&mut self) -> u64 {
+    pub const fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

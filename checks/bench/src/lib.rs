@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-pub mod contest;
+pub mod comparison;
 pub mod exchange;
 pub mod kem;
 pub mod openssl;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bench::contest::{Contest, DECAPSULATE, DERIVE, ENCAPSULATE, Figure, KEYGEN, Side};
+use bench::comparison::{Comparison, DECAPSULATE, DERIVE, ENCAPSULATE, Figure, KEYGEN, Side};
 use bench::exchange::{self, X25519};
 use bench::kem::streamlined::{self, Ours};
 use bench::kem::{Kem, ml_kem};
@@ -18,7 +18,7 @@ use clap::{Parser, ValueEnum};
 use curve25519::x25519::PublicKey;
 use measure::{Options, Subject};
 use output::{Failure, Outcome};
-use sntrup::{Backend, Operations};
+use sntrup::{Backend, Operations, ParameterSet};
 
 /// Batch sizes of fastkex's key generation.
 const BATCHES: [usize; 2] = [32, 256];
@@ -27,7 +27,7 @@ const KEY_BATCHES: [usize; 2] = [8, 128];
 /// Key exchanges in a vector.
 const EIGHT: usize = 8;
 
-const HOW: &str = "implementations of an operation take turns; public keys, ciphertexts and key shares come and go as bytes, \
+const METHOD: &str = "implementations of an operation take turns; public keys, ciphertexts and key shares come and go as bytes, \
     secret keys are ready; ours draws random bytes from AES-256 in counter mode, and so do the others for sntrup, with OpenSSL's in liboqs; \
     for the rest they draw as they themselves do; Ed25519 signs what a TLS server signs; OpenSSL is used as its libssl does, with a fresh context for each operation";
 
@@ -105,7 +105,7 @@ fn run(arguments: Arguments) -> Outcome {
     let report = Report {
         machine: measure::machine(),
         versions,
-        method: format!("{}; {HOW}", measure::METHOD),
+        method: format!("{}; {METHOD}", measure::METHOD),
         seconds: arguments.seconds,
         figures,
         skipped,
@@ -150,14 +150,14 @@ fn measure_algorithm(
     skipped: &mut Vec<String>,
 ) -> Vec<Figure> {
     use streamlined::*;
-    let contest = match algorithm {
+    let comparison = match algorithm {
         Algorithm::Sntrup653 => sntrup::<sntrup::Sntrup653>(PqClean653, SntrupCrate653),
         Algorithm::Sntrup761 => {
-            let mut contest = sntrup::<sntrup::Sntrup761>(PqClean761, SntrupCrate761);
+            let mut comparison = sntrup::<sntrup::Sntrup761>(PqClean761, SntrupCrate761);
             #[cfg(feature = "peers")]
-            contest.enter_kem(Side::Peer, Liboqs::new());
-            contest.enter_kem(Side::Peer, Sntrup761Crate);
-            contest
+            comparison.add_kem(Side::Peer, Liboqs::new());
+            comparison.add_kem(Side::Peer, Sntrup761Crate);
+            comparison
         }
         Algorithm::Sntrup857 => sntrup::<sntrup::Sntrup857>(PqClean857, SntrupCrate857),
         Algorithm::Sntrup953 => sntrup::<sntrup::Sntrup953>(PqClean953, SntrupCrate953),
@@ -168,28 +168,28 @@ fn measure_algorithm(
         Algorithm::MlKem768 => ml_kem_768(openssls, skipped),
         Algorithm::Random => random(),
     };
-    contest.run(options)
+    comparison.run(options)
 }
 
 fn sntrup<P: Operations>(
     pqclean: impl Kem + 'static,
     sntrup: impl Kem + 'static,
-) -> Contest<'static> {
-    let mut contest = Contest::new(P::NAME);
+) -> Comparison<'static> {
+    let mut comparison = Comparison::new(P::NAME);
     for backend in Backend::available() {
-        enter_ours(&mut contest, Ours::<P>::on(backend));
+        add_ours(&mut comparison, Ours::<P>::on(backend));
     }
-    contest.enter_kem(Side::Peer, pqclean);
-    contest.enter_kem(Side::Peer, sntrup);
-    contest
+    comparison.add_kem(Side::Peer, pqclean);
+    comparison.add_kem(Side::Peer, sntrup);
+    comparison
 }
 
-fn enter_ours<P: Operations>(contest: &mut Contest<'_>, ours: Ours<P>) {
-    contest.enter_kem(Side::Ours, ours);
+fn add_ours<P: Operations>(comparison: &mut Comparison<'_>, ours: Ours<P>) {
+    comparison.add_kem(Side::Ours, ours);
     let name = || (ours.name(), ours.backend());
     for count in BATCHES {
         let subject = Subject::new(count, move || ours.key_pairs(count));
-        contest.enter_variant(name(), KEYGEN, format!("batch of {count}"), subject);
+        comparison.add_variant(name(), KEYGEN, format!("batch of {count}"), subject);
     }
 
     let (public, secret) = ours.key_pair();
@@ -199,82 +199,82 @@ fn enter_ours<P: Operations>(contest: &mut Contest<'_>, ours: Ours<P>) {
         move || ours.prepare(),
         move |prepared| ours.encapsulate_prepared(prepared, &public),
     );
-    contest.enter_variant(name(), ENCAPSULATE, "prepared", subject);
+    comparison.add_variant(name(), ENCAPSULATE, "prepared", subject);
     let key = ours.expand(&secret);
     let subject = Subject::new(1, move || ours.decapsulate_expanded(&key, &ciphertext));
-    contest.enter_variant(name(), DECAPSULATE, "expanded key", subject);
+    comparison.add_variant(name(), DECAPSULATE, "expanded key", subject);
 }
 
-fn x25519(openssls: &[OpenSsl]) -> Contest<'static> {
-    let mut contest = Contest::new(exchange::NAME);
+fn x25519(openssls: &[OpenSsl]) -> Comparison<'static> {
+    let mut comparison = Comparison::new(exchange::NAME);
     let (peer, _) = exchange::Dalek.key_pair();
     for backend in Backend::available() {
-        enter_our_exchange(&mut contest, exchange::Ours(backend), peer);
+        add_our_exchange(&mut comparison, exchange::Ours(backend), peer);
     }
-    contest.enter_exchange(Side::Peer, exchange::Dalek, peer);
-    contest.enter_exchange(Side::Peer, exchange::Graviola, peer);
+    comparison.add_exchange(Side::Peer, exchange::Dalek, peer);
+    comparison.add_exchange(Side::Peer, exchange::Graviola, peer);
     #[cfg(feature = "peers")]
-    contest.enter_exchange(Side::Peer, exchange::AwsLc, peer);
+    comparison.add_exchange(Side::Peer, exchange::AwsLc, peer);
     for openssl in openssls {
-        contest.enter_exchange(Side::Peer, openssl.clone(), peer);
+        comparison.add_exchange(Side::Peer, openssl.clone(), peer);
     }
-    contest
+    comparison
 }
 
-fn enter_our_exchange(contest: &mut Contest<'_>, ours: exchange::Ours, peer: [u8; 32]) {
-    contest.enter_exchange(Side::Ours, ours, peer);
+fn add_our_exchange(comparison: &mut Comparison<'_>, ours: exchange::Ours, peer: [u8; 32]) {
+    comparison.add_exchange(Side::Ours, ours, peer);
     let name = || (ours.name(), ours.backend());
     for count in KEY_BATCHES {
         let subject = Subject::new(count, move || ours.key_pairs(count));
-        contest.enter_variant(name(), KEYGEN, format!("batch of {count}"), subject);
+        comparison.add_variant(name(), KEYGEN, format!("batch of {count}"), subject);
     }
     let secrets: Vec<_> = ours.key_pairs(EIGHT).into_iter().map(|pair| pair.secret).collect();
     let peers = [PublicKey(peer); EIGHT];
     let subject = Subject::new(EIGHT, move || ours.derive_all(&secrets, &peers));
-    contest.enter_variant(name(), DERIVE, "eight at once", subject);
+    comparison.add_variant(name(), DERIVE, "eight at once", subject);
 }
 
-fn ed25519(openssls: &[OpenSsl]) -> Contest<'static> {
-    let mut contest = Contest::new(signature::NAME);
+fn ed25519(openssls: &[OpenSsl]) -> Comparison<'static> {
+    let mut comparison = Comparison::new(signature::NAME);
     for backend in Backend::available() {
-        contest.enter_signature(Side::Ours, signature::Ours(backend));
+        comparison.add_signature(Side::Ours, signature::Ours(backend));
     }
-    contest.enter_signature(Side::Peer, signature::Dalek);
-    contest.enter_signature(Side::Peer, signature::Graviola);
+    comparison.add_signature(Side::Peer, signature::Dalek);
+    comparison.add_signature(Side::Peer, signature::Graviola);
     #[cfg(feature = "peers")]
-    contest.enter_signature(Side::Peer, signature::AwsLc);
+    comparison.add_signature(Side::Peer, signature::AwsLc);
     for openssl in openssls {
-        contest.enter_signature(Side::Peer, openssl.clone());
+        comparison.add_signature(Side::Peer, openssl.clone());
     }
-    contest
+    comparison
 }
 
-fn ml_kem_768(openssls: &[OpenSsl], skipped: &mut Vec<String>) -> Contest<'static> {
-    let mut contest = Contest::new(ml_kem::NAME);
-    contest.enter_kem(Side::Peer, ml_kem::Graviola);
+fn ml_kem_768(openssls: &[OpenSsl], skipped: &mut Vec<String>) -> Comparison<'static> {
+    let mut comparison = Comparison::new(ml_kem::NAME);
+    comparison.add_kem(Side::Peer, ml_kem::Graviola);
     #[cfg(feature = "peers")]
-    contest.enter_kem(Side::Peer, ml_kem::AwsLc);
+    comparison.add_kem(Side::Peer, ml_kem::AwsLc);
     for openssl in openssls {
         if openssl.has(ml_kem::NAME) {
-            contest.enter_kem(Side::Peer, openssl.clone());
+            comparison.add_kem(Side::Peer, openssl.clone());
         } else {
             skipped.push(format!("{} in {openssl}, which came with 3.5", ml_kem::NAME));
         }
     }
-    contest
+    comparison
 }
 
 /// Measures random bytes: the amount for a polynomial of sntrup761, and for a key of X25519.
-fn random() -> Contest<'static> {
+fn random() -> Comparison<'static> {
     const POLYNOMIAL: usize = sntrup::Sntrup761::SAMPLE_BYTES;
-    let mut contest = Contest::new("random bytes");
-    let mut enter = |name: &str, fill: fn(&mut [u8])| {
+    let mut comparison = Comparison::new("random bytes");
+    let mut add = |name: &str, fill: fn(&mut [u8])| {
         for (bytes, operation) in [(POLYNOMIAL, "3,044 bytes"), (32, "32 bytes")] {
             let mut buffer = vec![0; bytes];
-            contest.enter(name, operation, Subject::new(1, move || fill(&mut buffer)));
+            comparison.add(name, operation, Subject::new(1, move || fill(&mut buffer)));
         }
     };
-    enter("AES-256 in counter mode", |bytes| generator::fill(bytes).unwrap());
-    enter("the operating system", |bytes| getrandom::fill(bytes).unwrap());
-    contest
+    add("AES-256 in counter mode", |bytes| generator::fill(bytes).unwrap());
+    add("the operating system", |bytes| getrandom::fill(bytes).unwrap());
+    comparison
 }

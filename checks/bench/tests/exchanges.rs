@@ -14,29 +14,29 @@ const FOR_A_PEERS_KEY: usize = 10;
 
 fn exchange<A: StoredKeys, B: StoredKeys>(ours: &A, peer: &B) {
     assert_eq!(ours.algorithm(), peer.algorithm());
-    let who = format!("{} with {}", ours.algorithm(), peer.name());
+    let case = format!("{} with {}", ours.algorithm(), peer.name());
     let mut theirs = peer.key_pair();
     for round in 0..EXCHANGES {
         // fastkex's key, the peer's ciphertext.
         let (public, secret) = ours.key_pair();
         let (mut ciphertext, shared) = peer.encapsulate(&public);
-        assert_eq!(ours.decapsulate(&secret, &ciphertext), shared, "{who}");
+        assert_eq!(ours.decapsulate(&secret, &ciphertext), shared, "{case}");
         // Each reads the other's secret keys, so both can compute the same rejection.
         let place = round % ciphertext.len();
         ciphertext[place] ^= 1 << (round % 8);
         let rejected = ours.decapsulate(&secret, &ciphertext);
-        assert_ne!(rejected, shared, "{who}");
+        assert_ne!(rejected, shared, "{case}");
         let carried = peer.secret_key(&ours.secret_key_bytes(&secret));
-        assert_eq!(rejected, peer.decapsulate(&carried, &ciphertext), "{who}");
+        assert_eq!(rejected, peer.decapsulate(&carried, &ciphertext), "{case}");
 
         // The peer's key, fastkex's ciphertext.
         if round % FOR_A_PEERS_KEY == 0 {
             theirs = peer.key_pair();
         }
         let (ciphertext, shared) = ours.encapsulate(&theirs.0);
-        assert_eq!(peer.decapsulate(&theirs.1, &ciphertext), shared, "{who}");
+        assert_eq!(peer.decapsulate(&theirs.1, &ciphertext), shared, "{case}");
         let carried = ours.secret_key(&peer.secret_key_bytes(&theirs.1));
-        assert_eq!(ours.decapsulate(&carried, &ciphertext), shared, "{who}");
+        assert_eq!(ours.decapsulate(&carried, &ciphertext), shared, "{case}");
     }
 }
 

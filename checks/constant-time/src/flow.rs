@@ -4,9 +4,9 @@ use iced_x86::{
     Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register, UsedMemory,
 };
 
+use crate::facts::Facts;
 use crate::image::{Function, Image, Place};
-use crate::instructions::{divides, is_immediate, unfit};
-use crate::learnt::Learnt;
+use crate::instructions::{divides, forbidden, is_immediate};
 use crate::operand::{Address, addresses_only, diverges, is_constant, reads, size, writes};
 use crate::state::State;
 use crate::value::{Value, Word};
@@ -63,7 +63,7 @@ pub(crate) enum Next {
 pub(crate) struct Machine<'i> {
     image: &'i Image,
     info: InstructionInfoFactory,
-    pub(crate) learnt: Learnt,
+    pub(crate) facts: Facts,
     /// Remarks on the current instruction.
     pub(crate) events: Vec<Event>,
     start: u64,
@@ -78,7 +78,7 @@ impl<'i> Machine<'i> {
         Machine {
             image,
             info: InstructionInfoFactory::new(),
-            learnt: Learnt::new(),
+            facts: Facts::new(),
             events: Vec::new(),
             start,
             end: start + function.code.len() as u64,
@@ -136,17 +136,17 @@ impl<'i> Machine<'i> {
         }
         if !pointer.is_address() || offset.is_secret() {
             self.finding("address from a secret");
-        } else if !offset.is_public() || pointer == Value::Unseen {
+        } else if !offset.is_public() || pointer == Value::Unknown {
             self.events.push(Event::Address);
         }
-        self.learnt.reaches_through(pointer);
+        self.facts.reaches_through(pointer);
         match self.address(state, Address::of_memory(memory)) {
             // An indexed access may reach any higher address.
-            address @ Value::Frame(_) => self.learnt.escape(address),
+            address @ Value::Frame(_) => self.facts.escape(address),
             Value::Stack(place) if base == Register::RSP && index == Register::None => {
                 let bytes = size(memory);
                 if bytes >= 16 {
-                    self.learnt.array(place, bytes as i64);
+                    self.facts.array(place, bytes as i64);
                 }
             }
             _ => {}
@@ -176,29 +176,29 @@ impl<'i> Machine<'i> {
             Value::Constant => Value::Public,
             Value::Stack(offset) => match state.kept(offset, bytes) {
                 Some(kept) if kept.is_public() => kept,
-                _ if self.learnt.is_public_from(offset) => Value::Public,
+                _ if self.facts.is_public_from(offset) => Value::Public,
                 Some(kept) if whole => kept,
-                Some(_) => Value::Unseen,
+                Some(_) => Value::Unknown,
                 // Words written by a callee, or by the caller.
-                None if whole => match self.learnt.load(Word::OnStack(offset)) {
+                None if whole => match self.facts.load(Word::OnStack(offset)) {
                     pointer @ Value::Pointer(..) => pointer,
-                    _ => Value::Unseen,
+                    _ => Value::Unknown,
                 },
-                None => Value::Unseen,
+                None => Value::Unknown,
             },
             Value::Pointer(word, Some(offset)) | Value::Loaded(Some(word), Some(offset))
                 if whole =>
             {
-                self.learnt.load(Word::At(word, offset))
+                self.facts.load(Word::At(word, offset))
             }
             Value::Pointer(word, None) | Value::Loaded(Some(word), None) if whole => {
-                self.learnt.load(Word::Among(word, memory.displacement() as i64))
+                self.facts.load(Word::Among(word, memory.displacement() as i64))
             }
-            Value::Pointer(word, _) if bytes < 8 && self.learnt.holds_pointers(word) => {
+            Value::Pointer(word, _) if bytes < 8 && self.facts.holds_pointers(word) => {
                 Value::Public
             }
-            Value::Frame(offset) if self.learnt.is_public_from(offset) => Value::Public,
-            Value::Frame(_) | Value::Unseen => Value::Unseen,
+            Value::Frame(offset) if self.facts.is_public_from(offset) => Value::Public,
+            Value::Frame(_) | Value::Unknown => Value::Unknown,
             Value::Public | Value::Loaded(..) if whole => Value::Loaded(None, None),
             _ => Value::Secret,
         }
@@ -213,10 +213,10 @@ impl<'i> Machine<'i> {
     ) {
         if let Some(value) = value {
             // A stack address in memory may be read back from anywhere.
-            self.learnt.escape(value);
+            self.facts.escape(value);
         }
         if let Value::Stack(offset) = address {
-            let kept = offset < 0 && bytes <= 8 && !self.learnt.is_lost(offset, bytes);
+            let kept = offset < 0 && bytes <= 8 && !self.facts.is_writable(offset, bytes);
             state.keep(offset, bytes, value.filter(|_| kept));
         }
     }
@@ -334,7 +334,7 @@ impl<'i> Machine<'i> {
         if whole.is_none() && !(results.is_empty() && stores.is_empty()) {
             // A stack address in a computation is no longer tracked.
             for &register in used.iter().filter(|&&register| register != Register::RSP) {
-                self.learnt.escape(state.register(register));
+                self.facts.escape(state.register(register));
             }
         }
         let low_byte = low_byte(state, instruction, &used);
@@ -346,11 +346,11 @@ impl<'i> Machine<'i> {
             state.set_low_byte(instruction.op0_register(), value);
         }
         state.set_register(Register::RSP, stack_pointer);
-        self.learnt.stack_pointer_at(stack_pointer);
+        self.facts.stack_pointer_at(stack_pointer);
         let of_vectors = used.iter().any(|register| !register.is_gpr());
         for (address, bytes) in stores {
             let value = whole.unwrap_or(computed);
-            self.learnt.store(address, bytes, value.is_public());
+            self.facts.store(address, bytes, value.is_public());
             let value = if of_vectors { None } else { Some(value) };
             self.store(state, address, bytes, value);
         }
@@ -457,7 +457,7 @@ impl<'i> Machine<'i> {
     /// Checks instructions whose time depends on their operands.
     fn slow(&mut self, state: &State<'i>, instruction: &Instruction, memory: &[UsedMemory]) {
         let mnemonic = instruction.mnemonic();
-        if let Some(why) = unfit(instruction) {
+        if let Some(why) = forbidden(instruction) {
             self.finding(why);
         }
         match mnemonic {
@@ -491,7 +491,7 @@ impl<'i> Machine<'i> {
             return Next::Through;
         };
         let returns = !diverges(name);
-        self.learnt.calls.insert(instruction.ip(), (name.to_owned(), returns));
+        self.facts.calls.insert(instruction.ip(), (name.to_owned(), returns));
         if !returns {
             return Next::Ends;
         }
@@ -500,15 +500,15 @@ impl<'i> Machine<'i> {
             if let (Value::Stack(to), Value::Is(length)) =
                 (state.register(RDI), state.register(RDX))
             {
-                self.learnt.array(to, length);
+                self.facts.array(to, length);
             }
             let arguments = if name == "memset" { &[RDI, RDX][..] } else { &[RDI, RSI, RDX][..] };
             for &argument in arguments {
                 let value = state.register(argument);
-                self.learnt.escape(value);
+                self.facts.escape(value);
                 let is_address = argument != RDX;
                 if is_address {
-                    self.learnt.reaches_through(value);
+                    self.facts.reaches_through(value);
                 }
                 if !(value.is_public() || is_address && value.is_address()) {
                     self.finding(format!("{name} of what is not public"));
@@ -518,7 +518,7 @@ impl<'i> Machine<'i> {
         } else {
             use Register::{R8, R9, RCX};
             for argument in [RDI, RSI, RDX, RCX, R8, R9] {
-                self.learnt.escape(state.register(argument));
+                self.facts.escape(state.register(argument));
             }
             self.finding(format!("calls {name}"));
             state.clobber(Value::Secret);

@@ -5,10 +5,10 @@ use std::fmt;
 
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 
+use crate::facts::Facts;
 pub use crate::flow::Origin;
 use crate::flow::{Event, Machine, Next};
 use crate::image::{Function, Image};
-use crate::learnt::Learnt;
 use crate::operand::is_avx512;
 use crate::state::State;
 
@@ -137,11 +137,11 @@ pub(crate) fn check(image: &Image, function: &Function, flags_are_public: bool) 
     let blocks = blocks(&code, function.address, end);
     let mut machine = Machine::new(image, function, flags_are_public);
     for walk in 1.. {
-        let before = machine.learnt.clone();
-        machine.learnt.next_walk();
+        let before = machine.facts.clone();
+        machine.facts.next_walk();
         let pass = Pass::run(&mut machine, &code, &blocks);
-        if machine.learnt == before || walk == MOST_WALKS {
-            return pass.report(function, &code, &blocks, &machine.learnt);
+        if machine.facts == before || walk == MOST_WALKS {
+            return pass.report(function, &code, &blocks, &machine.facts);
         }
     }
     unreachable!("the last walk returns")
@@ -191,7 +191,7 @@ impl Pass {
         while let Some(at) = waiting.pop_first() {
             let (Some(block), Some(state)) = (blocks.get(&at), states.get(&at)) else { continue };
             let mut state = state.clone();
-            state.forget(|offset, bytes| machine.learnt.is_lost(offset, bytes));
+            state.forget(|offset, bytes| machine.facts.is_writable(offset, bytes));
             let mut successors = Vec::new();
             for instruction in &code[block.first..block.end] {
                 machine.events.clear();
@@ -213,7 +213,7 @@ impl Pass {
                 }
             }
             for &to in &successors {
-                let mut escape = |value| machine.learnt.escape(value);
+                let mut escape = |value| machine.facts.escape(value);
                 let changed = match states.get_mut(&to) {
                     None => {
                         states.insert(to, state.clone());
@@ -239,7 +239,7 @@ impl Pass {
         &self,
         code: &[Instruction],
         blocks: &BTreeMap<u64, Block>,
-        learnt: &Learnt,
+        facts: &Facts,
     ) -> BTreeSet<u64> {
         let mut dead = BTreeSet::new();
         loop {
@@ -247,7 +247,7 @@ impl Pass {
             for (&at, successors) in &self.successors {
                 let Some(block) = blocks.get(&at) else { continue };
                 let panics = code[block.first..block.end].iter().any(|instruction| {
-                    learnt.calls.get(&instruction.ip()).is_some_and(|(_, returns)| !returns)
+                    facts.calls.get(&instruction.ip()).is_some_and(|(_, returns)| !returns)
                 });
                 if panics
                     || (!successors.is_empty() && successors.iter().all(|to| dead.contains(to)))
@@ -266,13 +266,13 @@ impl Pass {
         function: &Function,
         code: &[Instruction],
         blocks: &BTreeMap<u64, Block>,
-        learnt: &Learnt,
+        facts: &Facts,
     ) -> Report {
         let mut report = Report::new(function);
         report.instructions = self.events.len();
         report.unreached = code.len() - self.events.len();
-        report.panics = learnt.calls.values().filter(|(_, returns)| !returns).count();
-        let dead = self.dead_ends(code, blocks, learnt);
+        report.panics = facts.calls.values().filter(|(_, returns)| !returns).count();
+        let dead = self.dead_ends(code, blocks, facts);
         let mut formatter = IntelFormatter::new();
         for instruction in code {
             let address = instruction.ip();

@@ -8,7 +8,7 @@ pub(crate) fn divides(instruction: &Instruction) -> bool {
 }
 
 /// Returns the reason if an instruction must not be in code with secrets, for any operands.
-pub(crate) fn unfit(instruction: &Instruction) -> Option<&'static str> {
+pub(crate) fn forbidden(instruction: &Instruction) -> Option<&'static str> {
     let mnemonic = instruction.mnemonic();
     let name = format!("{mnemonic:?}").to_ascii_lowercase();
     let in_memory = (0..instruction.op_count()).any(|n| instruction.op_kind(n) == OpKind::Memory);

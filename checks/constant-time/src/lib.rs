@@ -22,11 +22,11 @@
 
 #![forbid(unsafe_code)]
 
+mod facts;
 mod flow;
 mod function;
 mod image;
 mod instructions;
-mod learnt;
 mod operand;
 mod state;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

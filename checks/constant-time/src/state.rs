@@ -151,16 +151,16 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Forgets the words for whose place and size `lost` returns true.
-    pub(crate) fn forget(&mut self, lost: impl Fn(i64, usize) -> bool) {
-        self.kept.retain(|&offset, kept| !lost(offset, kept.bytes));
+    /// Forgets the words for whose place and size `is_writable` returns true.
+    pub(crate) fn forget(&mut self, is_writable: impl Fn(i64, usize) -> bool) {
+        self.kept.retain(|&offset, kept| !is_writable(offset, kept.bytes));
     }
 
     /// Forgets the registers and flags that a callee may have changed.
     pub(crate) fn clobber(&mut self, result: Value<'a>) {
         use Register::{R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI};
         for register in [RCX, RDX, RSI, RDI, R8, R9, R10, R11] {
-            self.set_register(register, Value::Unseen);
+            self.set_register(register, Value::Unknown);
         }
         self.set_register(RAX, result);
         self.vectors = [Value::Secret; VECTORS + MASKS];

@@ -40,7 +40,7 @@ pub(crate) enum Value<'a> {
     /// word is a pointer.
     Offset(usize),
     /// From a place on the stack with unknown contents, or computed from such a value.
-    Unseen,
+    Unknown,
     /// From memory, vectors or masks, or computed from such a value.
     Secret,
 }
@@ -67,7 +67,7 @@ impl<'a> Value<'a> {
             (Value::Secret | Value::Offset(_), _) | (_, Value::Secret | Value::Offset(_)) => {
                 Value::Secret
             }
-            (Value::Unseen, _) | (_, Value::Unseen) => Value::Unseen,
+            (Value::Unknown, _) | (_, Value::Unknown) => Value::Unknown,
             (Value::Loaded(a, _), Value::Loaded(b, _)) if a == b => Value::Loaded(a, None),
             (Value::Loaded(..), _) | (_, Value::Loaded(..)) => Value::Loaded(None, None),
             _ => Value::Public,
@@ -76,7 +76,7 @@ impl<'a> Value<'a> {
 
     /// Returns true if control flow may depend on the value.
     pub(crate) fn is_public(self) -> bool {
-        !matches!(self, Value::Loaded(..) | Value::Offset(_) | Value::Unseen | Value::Secret)
+        !matches!(self, Value::Loaded(..) | Value::Offset(_) | Value::Unknown | Value::Secret)
     }
 
     /// Returns true for data, on which control flow must not depend.
@@ -119,7 +119,7 @@ impl<'a> Value<'a> {
     pub(crate) fn computed(self) -> Value<'a> {
         match self {
             Value::Is(_) | Value::Number(_) => Value::Number(None),
-            Value::Unseen => Value::Unseen,
+            Value::Unknown => Value::Unknown,
             Value::Loaded(..) | Value::Offset(_) | Value::Secret => Value::Secret,
             _ => Value::Public,
         }
@@ -175,7 +175,7 @@ impl<'a> Value<'a> {
             (Value::Secret | Value::Offset(_), _) | (_, Value::Secret | Value::Offset(_)) => {
                 Value::Secret
             }
-            (Value::Unseen, _) | (_, Value::Unseen) => Value::Unseen,
+            (Value::Unknown, _) | (_, Value::Unknown) => Value::Unknown,
             (Value::Loaded(..), Value::Loaded(..)) => Value::Secret,
             (Value::Loaded(word, _), _) | (_, Value::Loaded(word, _)) => Value::Loaded(word, None),
             (Value::Number(a), Value::Number(b)) => {

@@ -135,10 +135,9 @@ const ANY: usize = 7;
 /// Numbers that the compiler cannot replace by a computation.
 static TABLE: [i16; 256] = {
     let mut table = [0; 256];
-    let (mut i, mut state) = (0, 1u32);
+    let (mut i, mut numbers) = (0, artifacts::Numbers::new(1));
     while i < table.len() {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        table[i] = (state >> 16) as i16;
+        table[i] = numbers.bits() as i16;
         i += 1;
     }
     table

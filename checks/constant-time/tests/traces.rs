@@ -46,8 +46,8 @@ fn assert_same(recorder: &mut Recorder, set: &str, runs: &[(&str, u8)]) -> Trace
             panic!("{set} {operation} {secret}, {other} {number}: {difference}");
         }
     }
-    let unfit = recorder.unfit(&first);
-    assert!(unfit.is_empty(), "{set} {operation}: {unfit:#?}");
+    let forbidden = recorder.forbidden(&first);
+    assert!(forbidden.is_empty(), "{set} {operation}: {forbidden:#?}");
     let wide = recorder.wide(&first);
     assert!(wide > 100, "{set} {operation}: {wide} instructions of AVX-512");
     first

@@ -32,5 +32,5 @@ pub(crate) fn make(stage: &Stage, programs: &Programs) -> Result<(), Failure> {
     };
     make("ca", "authority", "/CN=Throw-away authority", &[])?;
     make("server", "server", "/CN=localhost", &["-CA", AUTHORITY, "-CAkey", "ca.key"])?;
-    make("stranger", "server", "/CN=localhost", &[])
+    make("untrusted", "server", "/CN=localhost", &[])
 }

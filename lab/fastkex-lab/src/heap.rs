@@ -1,8 +1,7 @@
 //! Memory of an operation: heap, and protected memory for secrets.
 
-use std::fs;
-
 use peak_alloc::PeakAlloc;
+use procfs::process::{Process, VmFlags};
 
 /// The system's allocator with a count of its bytes.
 #[global_allocator]
@@ -23,17 +22,27 @@ pub(crate) fn high_water<T>(operation: impl FnOnce() -> T) -> (T, usize) {
 /// Returns the resident bytes of the mappings that are excluded from core dumps, like protected
 /// memory.
 fn protected_bytes() -> usize {
-    let maps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
-    let (mut in_memory, mut total) = (0, 0);
-    for line in maps.lines() {
-        if let Some(rest) = line.strip_prefix("Rss:") {
-            let kibibytes = rest.trim().trim_end_matches(" kB").parse::<usize>();
-            in_memory = kibibytes.unwrap_or(0) * 1024;
-        } else if let Some(flags) = line.strip_prefix("VmFlags:")
-            && flags.split_whitespace().any(|flag| flag == "dd")
-        {
-            total += in_memory;
-        }
+    let maps = Process::myself().and_then(|process| process.smaps());
+    let all = maps.into_iter().flatten().map(|map| map.extension);
+    let protected = all.filter(|map| map.vm_flags.contains(VmFlags::DD));
+    protected.map(|map| map.map.get("Rss").map_or(0, |&bytes| bytes as usize)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use secret::Secret;
+
+    use super::*;
+
+    #[test]
+    fn protected_memory_counts() {
+        const BYTES: usize = 1 << 20;
+        let fill = || {
+            let mut secret = Secret::<[u8]>::slice(BYTES);
+            secret.fill(1);
+            secret
+        };
+        let (_secret, bytes) = high_water(fill);
+        assert!(bytes >= BYTES, "{bytes}");
     }
-    total
 }

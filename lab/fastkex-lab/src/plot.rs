@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use figures::Recorded;
+use figures::Input;
 use output::{Failure, Outcome};
 
 /// Draw what --json of 'fastkex time', 'scene' or 'plot batches' wrote
@@ -51,9 +51,9 @@ impl Plot {
             return measure.run();
         }
         check_base(&self.output)?;
-        let recorded = Recorded::read(&self.files)?;
-        let figures = recorded.figures()?;
-        let mut written = recorded.write_raw(&self.output, &self.files)?;
+        let input = Input::read(&self.files)?;
+        let figures = input.figures()?;
+        let mut written = input.write_raw(&self.output, &self.files)?;
         for figure in &figures {
             let path = |ending: &str| {
                 let mut path = self.output.clone().into_os_string();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use figures::Recorded;
+use figures::Input;
 use output::{Failure, Outcome};
 
 use crate::plot::{check_base, write};
@@ -35,12 +35,12 @@ impl Report {
             )));
         }
         let base = self.output.with_extension("");
-        let recorded = Recorded::read(&self.files)?;
-        let raw = recorded.write_raw(&base, &self.files)?;
+        let input = Input::read(&self.files)?;
+        let raw = input.write_raw(&base, &self.files)?;
         let name =
             |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
         let names: Vec<String> = raw.iter().filter_map(name).collect();
-        let page = figures::page(&recorded, &self.title, &names)?;
+        let page = figures::page(&input, &self.title, &names)?;
         write(&self.output, page.as_bytes())?;
         for path in raw.iter().chain([&self.output]) {
             output::line(path.display())?;

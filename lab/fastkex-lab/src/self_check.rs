@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use fastkex::time::{ClientArguments, Sizes};
+use fastkex_insecure_null::{FILE, VARIABLE};
 use openssl_runtime::{KeyType, Libraries, LibraryContext};
 use testbed::{SERVER_NAME, Set, Started};
 use timer::results::Plan;
@@ -20,11 +21,6 @@ use output::{Failure, Outcome};
 
 /// The largest accepted share of a connection.
 const MOST: f64 = 0.03;
-/// The file of the null provider, which protects nothing and is never installed. cargo leaves it
-/// beside the tool if both are built.
-const NULL_FILE: &str = "libfastkex_insecure_null.so";
-/// The environment variable without which the null provider refuses to load.
-const NULL_VARIABLE: &str = "FASTKEX_INSECURE_NULL";
 /// The candidate if there is no null provider.
 const CHEAPEST: &str = "X25519@fastkex";
 
@@ -85,19 +81,18 @@ fn alone(libraries: &Libraries, asked_for: Option<&Path>, plan: &Plan) -> Outcom
     const TIMEOUT: Duration = Duration::from_secs(5);
     let module = module::find(asked_for, libraries)?;
     let tool = env::current_exe().map_err(Failure::about("this program"))?;
-    let null = Some(tool.with_file_name(NULL_FILE)).filter(|file| file.exists());
-    if null.is_some() && env::var_os(NULL_VARIABLE).is_none() {
+    // cargo leaves the null provider beside the tool if both are built.
+    let null = Some(tool.with_file_name(FILE)).filter(|file| file.exists());
+    if null.is_some() && env::var_os(VARIABLE).is_none() {
         // The variable must be set before the module is loaded, in this process and in the server.
         let mut again = Command::new(&tool);
-        return Err(Failure::new(
-            again.args(env::args_os().skip(1)).env(NULL_VARIABLE, "1").exec(),
-        ));
+        return Err(Failure::new(again.args(env::args_os().skip(1)).env(VARIABLE, "1").exec()));
     }
     let label = match &null {
         Some(null) => first_group(libraries, null)?,
         None => {
             output::note(format_args!(
-                "{CHEAPEST} instead of the null key exchange: no {NULL_FILE} beside this tool"
+                "{CHEAPEST} instead of the null key exchange: no {FILE} beside this tool"
             ));
             CHEAPEST.to_owned()
         }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Figure;
 use crate::axis::{Axis, binary, decimal};
-use crate::sheet::{Curve, Panel, Sheet};
+use crate::layout::{Curve, Layout, Panel};
 use crate::style::Style;
 
 /// All measurements: the output of `fastkex-lab plot batches --json`.
@@ -86,7 +86,7 @@ impl Batches {
         let (series, subtitle) = self.series();
         let legend = series.iter().map(|series| (series.name.clone(), series.style)).collect();
         let panels = self.quantities().map(|quantity| self.panel(&quantity, &series));
-        let sheet = Sheet {
+        let layout = Layout {
             title: "Batch key generation with fastkex".into(),
             subtitle,
             legend,
@@ -97,7 +97,7 @@ impl Batches {
                 format!("Machine: {}.", self.machine),
             ],
         };
-        Figure::new("batches", &sheet)
+        Figure::new("batches", &layout)
     }
 
     fn panel(&self, quantity: &Quantity, series: &[Series<'_>]) -> Panel {

@@ -3,7 +3,7 @@
 use measure::quantile;
 use timer::results::{Run, Series, What};
 
-use crate::words::canonical;
+use crate::names::canonical;
 
 /// Pairs of series of which the first is expected to be faster.
 pub(crate) struct Order<'a> {
@@ -13,7 +13,7 @@ pub(crate) struct Order<'a> {
     pub(crate) pairs: Vec<(&'a Series, &'a Series, f64)>,
     /// True if in each pair the slower series' third quartile is below the faster series' first
     /// quartile.
-    pub(crate) apart: bool,
+    pub(crate) quartiles_separate: bool,
 }
 
 /// A claim of OpenSSLNTRU's artifact about handshakes (appendix F.5.2), and a run's result for it.
@@ -26,7 +26,7 @@ pub struct Claim {
     /// `sntrup761 +5.3 % against X25519`.
     pub pairs: Vec<String>,
     /// True if quartiles do not overlap. If they do, noise accounts for part of the result.
-    pub apart: bool,
+    pub quartiles_separate: bool,
 }
 
 impl Claim {
@@ -34,8 +34,8 @@ impl Claim {
         Claim {
             text,
             holds: order.map(|order| order.holds),
-            pairs: order.map_or_else(Vec::new, Order::words),
-            apart: order.is_some_and(|order| order.apart),
+            pairs: order.map_or_else(Vec::new, Order::pair_texts),
+            quartiles_separate: order.is_some_and(|order| order.quartiles_separate),
         }
     }
 }
@@ -106,22 +106,22 @@ fn compared(
     }
     let measured = || run.series.iter().filter(|series| rate(series).is_some());
     let mut pairs = Vec::new();
-    let mut apart = true;
+    let mut quartiles_separate = true;
     for one in measured().filter(|series| first(series)) {
         for other in measured().filter(|series| second(series)) {
             let ratio = one.ratio_to(other)? - 1.0;
             let (slow, fast) = if ratio > 0.0 { (other, one) } else { (one, other) };
-            apart &= quantile(&slow.rates(), 0.75)? < quantile(&fast.rates(), 0.25)?;
+            quartiles_separate &= quantile(&slow.rates(), 0.75)? < quantile(&fast.rates(), 0.25)?;
             pairs.push((one, other, ratio));
         }
     }
     let holds = pairs.iter().all(|(.., ratio)| *ratio > 0.0);
-    (!pairs.is_empty()).then_some(Order { holds, pairs, apart })
+    (!pairs.is_empty()).then_some(Order { holds, pairs, quartiles_separate })
 }
 
 impl Order<'_> {
     /// Formats each pair: `sntrup761 +5.3 % against X25519`.
-    pub(crate) fn words(&self) -> Vec<String> {
+    pub(crate) fn pair_texts(&self) -> Vec<String> {
         let pair = |(one, other, ratio): &(&Series, &Series, f64)| {
             format!("{} {} against {}", one.label, signed(*ratio), other.label)
         };

@@ -10,20 +10,20 @@
 mod axis;
 mod batches;
 mod findings;
+mod input;
+mod layout;
+mod names;
 mod png;
 mod published;
 mod raw;
-mod recorded;
 mod report;
 mod runs;
-mod sheet;
 mod style;
-mod words;
 
 pub use batches::{Batches, Point};
 pub use findings::{Claim, claims};
+pub use input::Input;
 pub use png::png;
-pub use recorded::Recorded;
 pub use report::page;
 
 /// A figure.
@@ -38,7 +38,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    fn new(name: &str, sheet: &sheet::Sheet) -> Result<Self, String> {
-        Ok(Figure { name: name.into(), title: sheet.title.clone(), svg: sheet.svg()? })
+    fn new(name: &str, layout: &layout::Layout) -> Result<Self, String> {
+        Ok(Figure { name: name.into(), title: layout.title.clone(), svg: layout.svg()? })
     }
 }

@@ -9,7 +9,7 @@ use output::Failure;
 use serde::Serialize;
 use timer::results::{Run, What};
 
-use crate::{Batches, Point, Recorded};
+use crate::{Batches, Input, Point};
 
 /// One of the two kinds of content of a file.
 #[derive(Serialize)]
@@ -105,7 +105,7 @@ struct PointRow<'a> {
     stack_bytes: Option<usize>,
 }
 
-impl Recorded {
+impl Input {
     /// Writes the measurements as `BASE.json`, which can be read again. Also writes the tables that
     /// have rows: `BASE.csv` (samples), `BASE-connections.csv`, `BASE-clients.csv` (the steps
     /// towards a peak) and `BASE-batches.csv`. Returns their paths.
@@ -239,7 +239,7 @@ impl Recorded {
     }
 }
 
-type Fill = fn(&Recorded, &mut Table<'_>) -> Result<(), Failure>;
+type Fill = fn(&Input, &mut Table<'_>) -> Result<(), Failure>;
 
 /// A CSV file that is created with its first row.
 struct Table<'a> {

@@ -7,7 +7,7 @@ use timer::results::{Peak, Run, Series, What};
 
 use crate::findings::{self, Order, signed};
 use crate::published::{self, Source};
-use crate::{Batches, Figure, Recorded, runs, words};
+use crate::{Batches, Figure, Input, names, runs};
 
 const STYLE: &str = include_str!("report.css");
 
@@ -15,17 +15,17 @@ const STYLE: &str = include_str!("report.css");
 ///
 /// # Errors
 /// A figure cannot be drawn.
-pub fn page(recorded: &Recorded, title: &str, raw: &[String]) -> Result<String, Failure> {
+pub fn page(input: &Input, title: &str, raw: &[String]) -> Result<String, Failure> {
     let mut sections = Vec::new();
-    for (number, (file, run)) in recorded.runs.iter().enumerate() {
+    for (number, (file, run)) in input.runs.iter().enumerate() {
         let figures = runs::figures(run).map_err(Failure::about("cannot draw"))?;
         sections.push(of_run(number + 1, file, run, &figures));
     }
-    for (number, (file, batches)) in recorded.batches.iter().enumerate() {
+    for (number, (file, batches)) in input.batches.iter().enumerate() {
         let figure = batches.figure().map_err(Failure::about("cannot draw"))?;
         sections.push(of_batches(number + 1, file, batches, &figure));
     }
-    let incomplete = recorded.runs.iter().filter(|(_, run)| !run.complete).count();
+    let incomplete = input.runs.iter().filter(|(_, run)| !run.complete).count();
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -43,9 +43,9 @@ pub fn page(recorded: &Recorded, title: &str, raw: &[String]) -> Result<String, 
                          other number. Rows in italics are what papers have published, from other machines: compare ratios, not rates."
                     }
                     @if incomplete > 0 {
-                        p.warning { (incomplete) " of " (recorded.runs.len()) " runs incomplete: ended before everything was measured." }
+                        p.warning { (incomplete) " of " (input.runs.len()) " runs incomplete: ended before everything was measured." }
                     }
-                    @if recorded.runs.len() > 1 { (overview(recorded)) }
+                    @if input.runs.len() > 1 { (overview(input)) }
                     @if !raw.is_empty() {
                         p {
                             "What it was made of: "
@@ -83,13 +83,13 @@ fn heading(run: &Run) -> String {
     let server = run.scene.as_ref().and_then(|scene| scene.servers.first()).unwrap_or(&run.target);
     let link = run.scene.as_ref().and_then(|scene| scene.link.as_ref());
     let link = link.map_or(String::new(), |link| format!(", {link}"));
-    format!("{}: {server}{link}", words::what(run.what))
+    format!("{}: {server}{link}", names::what(run.what))
 }
 
-fn overview(recorded: &Recorded) -> Markup {
+fn overview(input: &Input) -> Markup {
     html! {
         ol {
-            @for (i, (_, run)) in recorded.runs.iter().enumerate() {
+            @for (i, (_, run)) in input.runs.iter().enumerate() {
                 li {
                     a href={ "#run-" (i + 1) } { (heading(run)) }
                     @if !run.complete { strong { " (incomplete)" } }
@@ -98,7 +98,7 @@ fn overview(recorded: &Recorded) -> Markup {
                     }
                 }
             }
-            @for (i, (file, _)) in recorded.batches.iter().enumerate() {
+            @for (i, (file, _)) in input.batches.iter().enumerate() {
                 li { a href={ "#batches-" (i + 1) } { "Batches of keys: " (file) } }
             }
         }
@@ -203,8 +203,8 @@ fn order(run: &Run) -> Markup {
 
 fn pairs(order: &Order<'_>) -> Markup {
     html! {
-        " (medians of rounds: " (order.words().join("; ")) "). "
-        @if order.apart { "The quartiles are apart." } @else { "Quartiles overlap, so some of that is noise." }
+        " (medians of rounds: " (order.pair_texts().join("; ")) "). "
+        @if order.quartiles_separate { "The quartiles are apart." } @else { "Quartiles overlap, so some of that is noise." }
     }
 }
 
@@ -230,7 +230,7 @@ fn why(run: &Run) -> Markup {
         let (user, kernel, server) = series.processor_microseconds()?;
         let server = server.map_or("unknown".to_owned(), |time| format!("{} µs", grouped(time)));
         let client = grouped(user + kernel);
-        Some(format!("{}: client {client} µs, server {server}", words::name(series)))
+        Some(format!("{}: client {client} µs, server {server}", names::name(series)))
     });
     let known: Vec<_> = known.collect();
     html! {
@@ -322,7 +322,7 @@ fn cited(name: &str, source: &Source) -> String {
 fn names(series: &Series) -> [String; 3] {
     let retry = if series.hello_retry { ", second round trip" } else { "" };
     let group = format!("{} ({:#06x}){retry}", series.group, series.group_id);
-    [words::name(series), group, series.certificate.clone()]
+    [names::name(series), group, series.certificate.clone()]
 }
 
 fn rates(run: &Run, series: &[&Series]) -> Markup {
@@ -385,7 +385,7 @@ fn latency(series: &[&Series]) -> Markup {
     };
     let median = |label: &str, requests| quantile(&times(label, requests)?, 0.5);
     // The base of comparison: a curve alone.
-    let curve = |label: &&&str| ["x25519", "p-256"].contains(&&*words::canonical(label));
+    let curve = |label: &&&str| ["x25519", "p-256"].contains(&&*names::canonical(label));
     let base = labels.iter().find(curve).copied();
     let row = |label: &&str| {
         let mut row = vec![(*label).to_owned()];
@@ -543,7 +543,7 @@ fn data(run: &Run) -> Markup {
             traffic.received,
             traffic.sent + traffic.received,
         ];
-        let mut row = vec![words::name(series)];
+        let mut row = vec![names::name(series)];
         row.extend(bytes.map(|bytes| grouped(bytes as f64)));
         rows.push(row);
     }
@@ -566,10 +566,10 @@ fn peaks(run: &Run) -> Markup {
     let best = |peak: &Peak| peak.best().filter(|best| best.served > 0).copied();
     // OpenSSL's X25519, as in the table of rates.
     let is_base =
-        |peak: &&Peak| words::canonical(&peak.group) == "x25519" && !peak.parts().uses_fastkex();
+        |peak: &&Peak| names::canonical(&peak.group) == "x25519" && !peak.parts().uses_fastkex();
     let base = run.peaks.iter().find(is_base).and_then(best).map(|best| best.per_minute());
     let row = |peak: &Peak| {
-        let mut row = vec![words::peak_name(peak), peak.group.clone(), peak.certificate.clone()];
+        let mut row = vec![names::peak_name(peak), peak.group.clone(), peak.certificate.clone()];
         let best = best(peak);
         let rate = best.map(|best| best.per_minute());
         row.push(optional(rate.map(grouped)));
@@ -601,8 +601,8 @@ fn peaks(run: &Run) -> Markup {
 }
 
 fn failures(run: &Run) -> Markup {
-    let of_series = run.series.iter().map(|series| (words::name(series), &series.first_failure));
-    let of_peaks = run.peaks.iter().map(|peak| (words::peak_name(peak), &peak.first_failure));
+    let of_series = run.series.iter().map(|series| (names::name(series), &series.first_failure));
+    let of_peaks = run.peaks.iter().map(|peak| (names::peak_name(peak), &peak.first_failure));
     let all: Vec<_> =
         of_series.chain(of_peaks).filter_map(|(name, why)| Some((name, why.as_ref()?))).collect();
     html! {
@@ -626,7 +626,7 @@ fn differences(run: &Run) -> Markup {
         h3 { "What differs from the published set-ups" }
         ul {
             @for source in sources { li { (source.cited) ": " (source.setup) "." } }
-            li { "Here: " (words::setup(run)) "; " (run.machine) "." }
+            li { "Here: " (names::setup(run)) "; " (run.machine) "." }
         }
     }
 }

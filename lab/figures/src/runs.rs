@@ -5,9 +5,9 @@ use timer::results::{Run, Series, What};
 
 use crate::Figure;
 use crate::axis::{Axis, decimal};
-use crate::sheet::{Bar, Curve, Panel, Sheet};
+use crate::layout::{Bar, Curve, Layout, Panel};
+use crate::names;
 use crate::style::Style;
-use crate::words;
 
 /// The number of points of a distribution's curve, if the distribution has more values.
 const POINTS: usize = 400;
@@ -23,7 +23,7 @@ pub(crate) fn figures(run: &Run) -> Result<Vec<Figure>, String> {
         ("peaks", peaks(run)),
         ("clients", clients(run)),
     ];
-    let drawn = all.into_iter().filter_map(|(name, sheet)| Some(Figure::new(name, &sheet?)));
+    let drawn = all.into_iter().filter_map(|(name, layout)| Some(Figure::new(name, &layout?)));
     drawn.collect()
 }
 
@@ -51,7 +51,7 @@ fn candidates<'a>(run: &'a Run, of: impl Fn(&Series) -> bool) -> Vec<Candidate<'
             }
             None => Style::of(label),
         };
-        Candidate { name: words::name(series), style, series }
+        Candidate { name: names::name(series), style, series }
     };
     run.series.iter().filter(|series| of(series)).map(candidate).collect()
 }
@@ -74,20 +74,26 @@ fn sampled(
     legend: Vec<(String, Style)>,
     panel: Panel,
     note: &str,
-) -> Sheet {
-    sheet(run, title, legend, panel, &format!("{note} {}", words::sizes(run)))
+) -> Layout {
+    layout(run, title, legend, panel, &format!("{note} {}", names::sizes(run)))
 }
 
-fn sheet(run: &Run, title: &str, legend: Vec<(String, Style)>, panel: Panel, note: &str) -> Sheet {
+fn layout(
+    run: &Run,
+    title: &str,
+    legend: Vec<(String, Style)>,
+    panel: Panel,
+    note: &str,
+) -> Layout {
     let mut notes: Vec<String> = Vec::new();
     if !run.complete {
         notes.push("INCOMPLETE: the run was ended before everything was measured.".into());
     }
-    notes.extend(words::failures(run));
+    notes.extend(names::failures(run));
     notes.push(note.into());
     notes.push(format!("Machine: {}.", run.machine));
     let title = if run.complete { title.to_owned() } else { format!("{title} (incomplete run)") };
-    Sheet { title, subtitle: words::setup(run), legend, panels: vec![panel], notes }
+    Layout { title, subtitle: names::setup(run), legend, panels: vec![panel], notes }
 }
 
 fn legend(candidates: &[Candidate<'_>]) -> Vec<(String, Style)> {
@@ -127,7 +133,7 @@ fn distribution(sorted: &[f64], style: Style, shown: f64) -> Curve {
 }
 
 /// Draws rates by sample (OpenSSLNTRU, figure 5; ENG25519, figure 3).
-fn rates(run: &Run) -> Option<Sheet> {
+fn rates(run: &Run) -> Option<Layout> {
     let candidates = candidates(run, |series| {
         series.requests.is_none() && series.samples.iter().any(|sample| sample.rate().is_some())
     });
@@ -143,7 +149,9 @@ fn rates(run: &Run) -> Option<Sheet> {
                 decimal_grouped,
             ),
             y: Axis { title: "share of samples".into(), ..shares() },
-            curves: curves.map(|(who, rates)| distribution(rates, who.style, 1.0)).collect(),
+            curves: curves
+                .map(|(candidate, rates)| distribution(rates, candidate.style, 1.0))
+                .collect(),
             bars: Vec::new(),
         };
         let title = match run.what {
@@ -177,7 +185,7 @@ fn times_axis(ends: impl Iterator<Item = f64> + Clone) -> Axis {
 }
 
 /// Draws the times of connections.
-fn times(run: &Run) -> Option<Sheet> {
+fn times(run: &Run) -> Option<Layout> {
     let candidates = candidates(run, |series| {
         series.samples.iter().any(|sample| !sample.microseconds.is_empty())
     });
@@ -190,8 +198,8 @@ fn times(run: &Run) -> Option<Sheet> {
         let ends = all.iter().flat_map(|sorted| [sorted[0], slowest(sorted)]);
         let x = times_axis(ends);
         let range = x.range;
-        let curve = |(who, sorted): (&Candidate<'_>, &Vec<f64>)| {
-            let mut curve = distribution(sorted, who.style, SHOWN);
+        let curve = |(candidate, sorted): (&Candidate<'_>, &Vec<f64>)| {
+            let mut curve = distribution(sorted, candidate.style, SHOWN);
             curve.points.retain(|point| point.0 <= range.1 && point.1 <= SHOWN);
             curve
         };
@@ -214,18 +222,18 @@ fn times(run: &Run) -> Option<Sheet> {
 }
 
 /// Draws latency by number of requests (the AWS benchmark, figure 2).
-fn latency(run: &Run) -> Option<Sheet> {
+fn latency(run: &Run) -> Option<Layout> {
     let all = candidates(run, |series| series.requests.is_some() && series.connections() > 0);
     let labels = labels(run);
     let mut curves = Vec::new();
     let mut legend = Vec::new();
     for (number, label) in labels.iter().enumerate() {
-        let of_label = all.iter().filter(|who| who.series.label == *label);
+        let of_label = all.iter().filter(|candidate| candidate.series.label == *label);
         let mut places: Vec<(f64, [f64; 3])> = of_label
-            .filter_map(|who| {
-                let times = who.series.microseconds();
+            .filter_map(|candidate| {
+                let times = candidate.series.microseconds();
                 let part = |share| Some(quantile(&times, share)? / 1e3);
-                let requests = who.series.requests? as f64;
+                let requests = candidate.series.requests? as f64;
                 Some((requests, [part(0.25)?, part(0.5)?, part(0.75)?]))
             })
             .collect();
@@ -268,7 +276,7 @@ fn latency(run: &Run) -> Option<Sheet> {
 }
 
 /// Draws bars of each server's peak (ENG25519, section 4.4).
-fn peaks(run: &Run) -> Option<Sheet> {
+fn peaks(run: &Run) -> Option<Layout> {
     let labels = labels(run);
     let bests: Vec<_> = run
         .peaks
@@ -276,7 +284,7 @@ fn peaks(run: &Run) -> Option<Sheet> {
         .filter_map(|peak| Some((peak, peak.best().filter(|best| best.served > 0)?)))
         .collect();
     (!bests.is_empty()).then(|| {
-        let names: Vec<String> = bests.iter().map(|(peak, _)| words::peak_name(peak)).collect();
+        let names: Vec<String> = bests.iter().map(|(peak, _)| names::peak_name(peak)).collect();
         let count = bests.len();
         let bar =
             |(i, (peak, best)): (usize, &(&timer::results::Peak, &timer::results::PeakStep))| {
@@ -306,12 +314,12 @@ fn peaks(run: &Run) -> Option<Sheet> {
         };
         let panel = Panel { title: String::new(), x, y, curves: Vec::new(), bars };
         let note = "The best of all numbers of clients that were tried. Longer is better.";
-        sheet(run, "Peak throughput of the server", Vec::new(), panel, note)
+        layout(run, "Peak throughput of the server", Vec::new(), panel, note)
     })
 }
 
 /// Draws throughput by number of clients, from the search for the peaks.
-fn clients(run: &Run) -> Option<Sheet> {
+fn clients(run: &Run) -> Option<Layout> {
     let labels = labels(run);
     let many =
         run.peaks.iter().filter(|peak| peak.steps.iter().filter(|s| s.served > 0).count() > 1);
@@ -324,7 +332,7 @@ fn clients(run: &Run) -> Option<Sheet> {
         let mut points: Vec<_> =
             steps.map(|step| (step.clients as f64, step.per_minute())).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        legend.push((words::peak_name(peak), style));
+        legend.push((names::peak_name(peak), style));
         curves.push(Curve { style, markers: points.clone(), points, spans: Vec::new() });
     }
     (!curves.is_empty()).then(|| {
@@ -344,7 +352,7 @@ fn clients(run: &Run) -> Option<Sheet> {
             curves,
             bars: Vec::new(),
         };
-        sheet(
+        layout(
             run,
             "Throughput by number of clients",
             legend,

@@ -4,8 +4,8 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{dot, ended_early, handshakes, http, recorded};
-use figures::{Batches, Figure, Point, Recorded};
+use common::{dot, ended_early, handshakes, http, input};
+use figures::{Batches, Figure, Input, Point};
 use roxmltree::Document;
 
 fn texts(figure: &Figure) -> Vec<String> {
@@ -28,7 +28,7 @@ fn assert_texts(figure: &Figure, expected: &[&str]) {
 #[test]
 fn axes_have_titles_and_units() {
     let names = ["X25519", "P-256", "sntrup761", "sntrup857", "X25519MLKEM768"];
-    let tls = recorded([handshakes()]).figures().unwrap();
+    let tls = input([handshakes()]).figures().unwrap();
     assert_eq!(tls.iter().map(|figure| &*figure.name).collect::<Vec<_>>(), ["rates", "times"]);
     assert_texts(named(&tls, "rates"), &names);
     assert_texts(
@@ -39,10 +39,10 @@ fn axes_have_titles_and_units() {
         named(&tls, "times"),
         &["milliseconds of a connection", "share of connections", "100 %"],
     );
-    let dot = recorded([dot()]).figures().unwrap();
+    let dot = input([dot()]).figures().unwrap();
     assert_texts(named(&dot, "peaks"), &["queries per minute", "X25519", "P-256", "sntrup761"]);
     assert_texts(named(&dot, "clients"), &["clients at once", "per minute", "16"]);
-    let http = recorded([http()]).figures().unwrap();
+    let http = input([http()]).figures().unwrap();
     assert_texts(
         named(&http, "latency"),
         &["HTTP requests on a connection", "milliseconds", "25", "20 ms, 10 Mbit/s"],
@@ -55,7 +55,7 @@ fn axes_have_titles_and_units() {
 
 #[test]
 fn several_runs_have_figures_of_their_own() {
-    let figures = recorded([handshakes(), dot(), http()]).figures().unwrap();
+    let figures = input([handshakes(), dot(), http()]).figures().unwrap();
     let names: BTreeSet<_> = figures.iter().map(|figure| &figure.name).collect();
     assert_eq!(names.len(), figures.len());
     assert!(
@@ -66,10 +66,10 @@ fn several_runs_have_figures_of_their_own() {
 
 #[test]
 fn an_incomplete_run_is_marked() {
-    for figure in recorded([ended_early()]).figures().unwrap() {
+    for figure in input([ended_early()]).figures().unwrap() {
         assert_texts(&figure, &["(incomplete run)", "INCOMPLETE", "3 connections failed"]);
     }
-    for figure in recorded([handshakes()]).figures().unwrap() {
+    for figure in input([handshakes()]).figures().unwrap() {
         assert!(!figure.svg.to_lowercase().contains("incomplete"));
     }
 }
@@ -78,7 +78,7 @@ fn an_incomplete_run_is_marked() {
 #[test]
 fn curves_are_where_their_samples_are() {
     let run = handshakes();
-    let figures = recorded([run.clone()]).figures().unwrap();
+    let figures = input([run.clone()]).figures().unwrap();
     let document = Document::parse(&named(&figures, "rates").svg).unwrap();
     // Solid lines are the curves of the first and the fifth candidate. Both have an entry in the
     // legend, too.
@@ -99,7 +99,7 @@ fn curves_are_where_their_samples_are() {
 
 #[test]
 fn everything_is_inside() {
-    let mut all = recorded([handshakes(), ended_early(), dot(), http()]);
+    let mut all = input([handshakes(), ended_early(), dot(), http()]);
     all.batches = batches().batches;
     for figure in all.figures().unwrap() {
         let document = Document::parse(&figure.svg).unwrap();
@@ -133,7 +133,7 @@ fn everything_is_inside() {
     }
 }
 
-fn batches() -> Recorded {
+fn batches() -> Input {
     let point = |algorithm: &str, batch: usize| Point {
         algorithm: algorithm.into(),
         backend: "avx2".into(),
@@ -156,13 +156,13 @@ fn batches() -> Recorded {
         memory_method: "as a test has it".into(),
         points: points.collect(),
     };
-    Recorded { batches: vec![("b.json".into(), batches)], ..Recorded::default() }
+    Input { batches: vec![("b.json".into(), batches)], ..Input::default() }
 }
 
 #[test]
 fn pixels_are_not_blank_and_have_letters() {
     let folder = common::folder("drawn");
-    let mut all = recorded([handshakes(), ended_early(), dot(), http()]);
+    let mut all = input([handshakes(), ended_early(), dot(), http()]);
     all.batches = batches().batches;
     for figure in all.figures().unwrap() {
         std::fs::write(folder.join(format!("{}.svg", figure.name)), &figure.svg).unwrap();

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{dot, ended_early, handshakes, http, recorded, series};
-use figures::{Recorded, claims, page};
+use common::{dot, ended_early, handshakes, http, input, series};
+use figures::{Input, claims, page};
 use html5gum::{Token, Tokenizer};
 use measure::quantile;
 use serde_json::Value;
@@ -101,13 +101,13 @@ impl Page {
     }
 }
 
-fn of(recorded: &Recorded) -> Page {
+fn of(input: &Input) -> Page {
     let raw = ["report.json".to_owned(), "report.csv".to_owned(), "http: a report.csv".to_owned()];
-    parse(&page(recorded, "Title & <more>", &raw).unwrap())
+    parse(&page(input, "Title & <more>", &raw).unwrap())
 }
 
 fn one(run: Run) -> Page {
-    of(&recorded([run]))
+    of(&input([run]))
 }
 
 fn grouped(number: f64) -> String {
@@ -116,7 +116,7 @@ fn grouped(number: f64) -> String {
 
 #[test]
 fn every_figure_and_number_is_there() {
-    let all = recorded([handshakes(), dot(), http(), ended_early()]);
+    let all = input([handshakes(), dot(), http(), ended_early()]);
     let page = of(&all);
     page.assert_needs_nothing();
     page.assert_says("Title & <more>");
@@ -228,7 +228,7 @@ fn claims_are_compared_by_who_computes() {
     assert_eq!(order(&run), before);
     let [batches, curves] = claims(&run);
     assert_eq!((batches.holds, curves.holds), (Some(true), Some(true)));
-    assert!(batches.apart && batches.pairs.len() == 1, "{:?}", batches.pairs);
+    assert!(batches.quartiles_separate && batches.pairs.len() == 1, "{:?}", batches.pairs);
     assert!(
         batches.pairs[0].starts_with("sntrup761 +")
             && batches.pairs[0].ends_with(" against sntrup761@reference")
@@ -243,7 +243,7 @@ fn claims_are_compared_by_who_computes() {
 
 #[test]
 fn incomplete_runs_and_failures_are_marked() {
-    let page = of(&recorded([handshakes(), ended_early()]));
+    let page = of(&input([handshakes(), ended_early()]));
     page.assert_says("1 of 2 runs incomplete");
     page.assert_says("Incomplete: the run was ended before everything was measured.");
     page.assert_says("3 connections failed.");
@@ -297,7 +297,7 @@ fn browsed(file: &Path) -> Option<(String, Vec<String>)> {
 #[test]
 fn a_browser_shows_it_without_a_request() {
     let folder = common::folder("page");
-    let all = recorded([handshakes(), dot(), http(), ended_early()]);
+    let all = input([handshakes(), dot(), http(), ended_early()]);
     let raw = all.write_raw(&folder.join("report"), &[]).unwrap();
     let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
     let raw: Vec<String> = raw.iter().map(name).collect();

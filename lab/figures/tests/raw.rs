@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{dot, ended_early, handshakes, http, recorded};
+use common::{dot, ended_early, handshakes, http, input};
 use csv::{Reader, StringRecord};
-use figures::Recorded;
+use figures::Input;
 
 fn rows(path: &std::path::Path) -> (StringRecord, Vec<StringRecord>) {
     let mut reader = Reader::from_path(path).unwrap();
@@ -16,7 +16,7 @@ fn rows_equal_the_samples() {
     let folder = tempfile::tempdir().unwrap();
     let mut first = ended_early();
     first.series[0].label = "X25519, \"quoted\"".into();
-    let all = recorded([first, dot(), http()]);
+    let all = input([first, dot(), http()]);
     let written = all.write_raw(&folder.path().join("a.b"), &[]).unwrap();
     let names: Vec<_> =
         written.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
@@ -65,10 +65,10 @@ fn rows_equal_the_samples() {
 #[test]
 fn json_can_be_read_again() {
     let folder = tempfile::tempdir().unwrap();
-    let all = recorded([handshakes(), dot()]);
+    let all = input([handshakes(), dot()]);
     let written = all.write_raw(&folder.path().join("again"), &[]).unwrap();
-    let again = Recorded::read(&written[..1]).unwrap();
-    let runs = |of: &Recorded| of.runs.iter().map(|(_, run)| run.clone()).collect::<Vec<_>>();
+    let again = Input::read(&written[..1]).unwrap();
+    let runs = |of: &Input| of.runs.iter().map(|(_, run)| run.clone()).collect::<Vec<_>>();
     // Equal to the last digit. Not assert_eq, which would print all of them.
     assert!(runs(&again) == runs(&all));
 }
@@ -79,7 +79,7 @@ fn what_is_no_run_is_refused() {
     let path = folder.path().join("x.json");
     let refused = |text: &str, expected: &str| {
         std::fs::write(&path, text).unwrap();
-        let error = Recorded::read(std::slice::from_ref(&path)).unwrap_err().to_string();
+        let error = Input::read(std::slice::from_ref(&path)).unwrap_err().to_string();
         assert!(error.contains("x.json") && error.contains(expected), "{error}");
     };
     refused("", "not what --json of");

@@ -9,7 +9,8 @@ use openssl_abi::guard;
 use secret::Secret;
 
 use crate::curves;
-use crate::key::{self, Half, KeyType, raise};
+use crate::key::{self, raise};
+use crate::key_type::{Half, KeyType};
 use crate::libcrypto::{Functions, Libcrypto};
 use crate::output::{Output, input};
 use crate::reason;

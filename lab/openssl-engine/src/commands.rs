@@ -9,11 +9,11 @@ use keypool::{Batch, MAX_BATCH};
 use openssl_abi::guard;
 
 use crate::curves::{Curve, Ed25519, X25519};
-use crate::engine;
-use crate::key::KeyType;
+use crate::key_type::KeyType;
 use crate::libcrypto::Libcrypto;
 use crate::reason;
 use crate::state::State;
+use crate::tables;
 use crate::types::{COMMAND_BASE, COMMAND_STRING, Command, Engine};
 
 const BATCH: c_uint = COMMAND_BASE;
@@ -78,7 +78,7 @@ pub(crate) unsafe extern "C" fn control(
         match c_uint::try_from(number).map_or(Err(String::new()), run) {
             // SAFETY: as above.
             Ok(()) => unsafe {
-                engine::offer(engine);
+                tables::update_offered(engine);
                 1
             },
             Err(message) => {

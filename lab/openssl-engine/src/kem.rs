@@ -11,7 +11,8 @@ use keypool::KeyMaterial as Material;
 use openssl_abi::guard;
 use secret::Secret;
 
-use crate::key::{self, Half, KeyType, raise};
+use crate::key::{self, raise};
+use crate::key_type::{Half, KeyType};
 use crate::libcrypto::Libcrypto;
 use crate::output::{Output, input};
 use crate::reason;
@@ -22,20 +23,20 @@ use crate::types::{CTRL_PEER_KEY, Pkey, PkeyContext, PkeyMethod, UNSUPPORTED};
 /// it.
 pub(crate) struct Key<K: EngineKem> {
     material: Material<K>,
-    secret: Waiting,
+    secret: SecretSlot,
 }
 
 impl<K: EngineKem> Key<K> {
     fn new(material: Material<K>) -> Self {
-        Key { material, secret: Waiting::default() }
+        Key { material, secret: SecretSlot::default() }
     }
 }
 
 /// A place for a shared secret. An atomic pointer, as a child of fork could inherit a lock held.
 #[derive(Default)]
-struct Waiting(AtomicPtr<Secret<[u8]>>);
+struct SecretSlot(AtomicPtr<Secret<[u8]>>);
 
-impl Waiting {
+impl SecretSlot {
     fn is_empty(&self) -> bool {
         self.0.load(Ordering::Acquire).is_null()
     }
@@ -58,7 +59,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for SecretSlot {
     fn drop(&mut self) {
         self.take();
     }
@@ -271,24 +272,24 @@ mod tests {
 
     #[test]
     fn the_latest_secret_is_taken_once() {
-        let waiting = Waiting::default();
-        assert!(waiting.is_empty() && waiting.take().is_none());
-        waiting.put(secret(1));
-        waiting.put(secret(2));
-        assert!(!waiting.is_empty());
-        assert_eq!(**waiting.take().unwrap(), [2]);
-        assert!(waiting.is_empty() && waiting.take().is_none());
-        waiting.put(secret(3));
+        let slot = SecretSlot::default();
+        assert!(slot.is_empty() && slot.take().is_none());
+        slot.put(secret(1));
+        slot.put(secret(2));
+        assert!(!slot.is_empty());
+        assert_eq!(**slot.take().unwrap(), [2]);
+        assert!(slot.is_empty() && slot.take().is_none());
+        slot.put(secret(3));
     }
 
     #[test]
     fn threads_take_what_is_put_once() {
         const COUNT: u8 = 200;
-        let waiting = Waiting::default();
-        let take = || (0..1000).filter_map(|_| waiting.take()).map(|secret| secret[0]).collect();
+        let slot = SecretSlot::default();
+        let take = || (0..1000).filter_map(|_| slot.take()).map(|secret| secret[0]).collect();
         let mut taken: Vec<u8> = std::thread::scope(|scope| {
             let takers = [scope.spawn(take), scope.spawn(take)];
-            (0..COUNT).for_each(|byte| waiting.put(secret(byte)));
+            (0..COUNT).for_each(|byte| slot.put(secret(byte)));
             takers.into_iter().flat_map(|taker| -> Vec<u8> { taker.join().unwrap() }).collect()
         });
         let count = taken.len();

@@ -19,10 +19,12 @@ mod curves;
 mod engine;
 mod kem;
 mod key;
+mod key_type;
 mod libcrypto;
 mod output;
 mod reason;
 mod state;
+mod tables;
 mod types;
 
 use types::{DynamicFunctions, Engine};

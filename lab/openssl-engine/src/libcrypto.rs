@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use core::{mem, ptr};
 use std::ffi::CString;
 
-use crate::key::{KeyType, TYPES};
+use crate::key_type::{KeyType, TYPES};
 use crate::reason;
 use crate::types::{
     Algorithm, Asn1Control, Asn1Method, Asn1Object, Bio, Command, Compare, Control, ControlString,

@@ -3,7 +3,8 @@
 use core::ffi::c_uchar;
 use core::slice;
 
-use crate::key::{KeyType, raise};
+use crate::key::raise;
+use crate::key_type::KeyType;
 use crate::libcrypto::Libcrypto;
 use crate::reason;
 

@@ -13,7 +13,7 @@ use sntrup::{Sntrup761, Sntrup857};
 
 /// A KEM of the ENGINE.
 pub(crate) trait EngineKem: TlsKem {
-    /// Its index in [`crate::key::TYPES`].
+    /// Its index in [`crate::key_type::TYPES`].
     const PLACE: usize;
 
     /// Returns its pools.

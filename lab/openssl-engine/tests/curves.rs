@@ -48,14 +48,14 @@ fn handshakes_with_everybody_over_x25519_with_an_ed25519_certificate() {
             let (_running, port) = server.server(&stage, "X25519", &[version]).unwrap();
             for _ in 0..3 {
                 let said = client.client(&stage, port, "X25519", &[version]).unwrap();
-                let who = format!("{server:?} and {client:?}, {version}: {said}");
-                assert!(said.lines().any(|line| line == "xektsaf"), "{who}");
-                assert!(said.contains("Server Temp Key: X25519, 253 bits"), "{who}");
+                let case = format!("{server:?} and {client:?}, {version}: {said}");
+                assert!(said.lines().any(|line| line == "xektsaf"), "{case}");
+                assert!(said.contains("Server Temp Key: X25519, 253 bits"), "{case}");
                 let line = said.lines().find(|line| line.starts_with("Peer signature type: "));
                 let signature =
                     line.map(|line| line["Peer signature type: ".len()..].to_lowercase());
-                assert_eq!(signature.as_deref(), Some("ed25519"), "{who}");
-                assert!(said.contains("Verify return code: 0 (ok)"), "{who}");
+                assert_eq!(signature.as_deref(), Some("ed25519"), "{case}");
+                assert!(said.contains("Verify return code: 0 (ok)"), "{case}");
             }
         }
     }
@@ -79,14 +79,14 @@ fn certificates_of_one_are_verified_by_the_others() {
         let request = ["req", "-config", "request.cnf", "-new", "-newkey", "ed25519", "-nodes"];
         let more = ["-subj", "/CN=leaf", "-keyout", "leaf-key.pem", "-out", "leaf.csr"];
         say(signer, &stage, &[&request[..], &more].concat());
-        let who = format!("{signer:?} and {verifier:?}");
+        let case = format!("{signer:?} and {verifier:?}");
         let verified = run(
             verifier,
             &stage,
             &["req", "-config", "request.cnf", "-in", "leaf.csr", "-verify", "-noout"],
         );
         let said = format!("{}{}", verified.output, verified.errors).to_lowercase();
-        assert!(said.contains("verify ok"), "{who}: {said}");
+        assert!(said.contains("verify ok"), "{case}: {said}");
         let sign = [
             "x509",
             "-req",
@@ -101,10 +101,10 @@ fn certificates_of_one_are_verified_by_the_others() {
         ];
         say(signer, &stage, &[&sign[..], &["-days", "2", "-out", "leaf.pem"]].concat());
         let verify = ["verify", "-check_ss_sig", "-CAfile", "certificate.pem", "leaf.pem"];
-        assert_eq!(say(verifier, &stage, &verify), "leaf.pem: OK\n", "{who}");
+        assert_eq!(say(verifier, &stage, &verify), "leaf.pem: OK\n", "{case}");
         let text = ["x509", "-in", "leaf.pem", "-noout", "-text"];
         let text = say(signer, &stage, &text);
-        assert!(text.contains("Signature Algorithm: ED25519"), "{who}: {text}");
+        assert!(text.contains("Signature Algorithm: ED25519"), "{case}: {text}");
 
         // The 40th byte from the end belongs to the signature.
         for file in ["leaf", "certificate"] {
@@ -126,9 +126,9 @@ fn certificates_of_one_are_verified_by_the_others() {
             let root = if file == "leaf" { "certificate.pem" } else { "spoilt.pem" };
             let verify = ["verify", "-check_ss_sig", "-CAfile", root, "spoilt.pem"];
             let refused = run(verifier, &stage, &verify);
-            assert!(!refused.status.success(), "{who}: {}", refused.output);
+            assert!(!refused.status.success(), "{case}: {}", refused.output);
             let said = refused.output + &refused.errors;
-            assert!(said.contains("certificate signature failure"), "{who}: {said}");
+            assert!(said.contains("certificate signature failure"), "{case}: {said}");
         }
     }
 }

@@ -18,13 +18,13 @@ fn assert_handshakes(server: Side, client: Side) {
         let Some((running, port)) = server.server(&stage, group.name, &["-tls1_3"]) else { return };
         for _ in 0..3 {
             let said = client.client(&stage, port, group.name, &["-tls1_3"]).unwrap();
-            let who = format!("{}, {server:?} and {client:?}", group.name);
-            assert!(said.lines().any(|line| line == "xektsaf"), "{who}: {said}");
-            assert!(has_server_share(&said, group), "{who}: {said}");
+            let case = format!("{}, {server:?} and {client:?}", group.name);
+            assert!(said.lines().any(|line| line == "xektsaf"), "{case}: {said}");
+            assert!(has_server_share(&said, group), "{case}: {said}");
             if matches!(client, Side::Engine(_)) {
                 let bits = 8 * group.public_key_bytes;
                 let line = format!("Server Temp Key: {}, {bits} bits", group.name);
-                assert!(said.contains(&line), "{who}: {said}");
+                assert!(said.contains(&line), "{case}: {said}");
             }
         }
         let log = running.log().unwrap();

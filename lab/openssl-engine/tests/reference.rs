@@ -20,9 +20,9 @@ fn the_reference_shakes_hands_with_the_engine_and_the_provider() {
         let (running, port) = server.server(&stage, group.name, &["-tls1_3"]).unwrap();
         for _ in 0..3 {
             let said = client.client(&stage, port, group.name, &["-tls1_3"]).unwrap();
-            let who = format!("{server:?} and {client:?}: {said}");
-            assert!(said.lines().any(|line| line == "xektsaf"), "{who}");
-            assert!(has_server_share(&said, group), "{who}");
+            let case = format!("{server:?} and {client:?}: {said}");
+            assert!(said.lines().any(|line| line == "xektsaf"), "{case}");
+            assert!(has_server_share(&said, group), "{case}");
         }
         assert!(has_server_share(&running.log().unwrap(), group));
     }

@@ -8,8 +8,8 @@ use core::{ptr, slice};
 use openssl_abi::functions::kem as function;
 use openssl_abi::{Core, Dispatch, Param, guard};
 
+use crate::context::core;
 use crate::group::NullSize;
-use crate::provider::core;
 use crate::reason;
 
 /// The functions for `S`.

@@ -7,8 +7,8 @@ use core::marker::PhantomData;
 use openssl_abi::functions::keymgmt as function;
 use openssl_abi::{Callback, Dispatch, Param, ParamType, Params, guard, names};
 
+use crate::context::core;
 use crate::group::{NullSize, PRETENDED_SECURITY_BITS};
-use crate::provider::core;
 use crate::reason;
 
 /// The functions for keys of `S`.

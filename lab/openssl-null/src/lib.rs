@@ -9,6 +9,7 @@ use core::ffi::{CStr, c_int, c_void};
 
 use openssl_abi::{Core, CoreHandle, Dispatch, environment, guard};
 
+mod context;
 mod group;
 mod kem;
 mod keymgmt;
@@ -16,6 +17,9 @@ mod provider;
 mod reason;
 
 pub use group::{GROUPS, NullGroup};
+
+/// The module's file, as cargo builds it.
+pub const FILE: &str = "libfastkex_insecure_null.so";
 
 /// The environment variable that must be `1` for the provider to load. It is read only then, as
 /// some servers clear their environment later.

@@ -10,6 +10,7 @@ use openssl_abi::{
     names, operation,
 };
 
+use crate::context::core;
 use crate::group::{GROUPS, Large, NullGroup, PRETENDED_SECURITY_BITS, Small};
 use crate::kem::KeyEncapsulation;
 use crate::keymgmt::KeyManagement;
@@ -48,15 +49,6 @@ static KEY_ENCAPSULATION: [Algorithm; 3] = [
     algorithm(GROUPS[1], KeyEncapsulation::<Small>::DISPATCH),
     Algorithm::END,
 ];
-
-/// Returns the core behind a context. Keys and operations are this context, too.
-///
-/// # Safety
-/// `context` comes from `OSSL_provider_init`, and teardown has not been called.
-pub(crate) unsafe fn core<'a>(context: *const c_void) -> &'a Core {
-    // SAFETY: by the caller's promise; it is never changed.
-    unsafe { &*context.cast::<Core>() }
-}
 
 unsafe extern "C" fn teardown(context: *mut c_void) {
     guard((), || {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use fastkex_insecure_null::{GROUPS, NullGroup, VARIABLE};
+use fastkex_insecure_null::{FILE, GROUPS, NullGroup, VARIABLE};
 use openssl_runtime::{
     Certificate, Direction, InMemoryHandshake, Key, KeyType, Libraries, LibraryContext, SslContext,
     Value, wire,
@@ -12,7 +12,7 @@ use openssl_runtime::{
 
 fn module() -> PathBuf {
     static MODULE: LazyLock<PathBuf> =
-        LazyLock::new(|| artifacts::build("openssl-null", "libfastkex_insecure_null.so").unwrap());
+        LazyLock::new(|| artifacts::build("openssl-null", FILE).unwrap());
     MODULE.clone()
 }
 

@@ -159,7 +159,7 @@ impl Connection {
                         Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                         Err(error) if error.kind() == ErrorKind::WouldBlock => {
                             socket.is_writable = false;
-                            flow.stick();
+                            flow.block();
                             return;
                         }
                         // The receiver is gone. The sender sees a reset, as from the kernel.
@@ -210,7 +210,7 @@ impl Socket {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.is_readable = false;
-                    flow.rest();
+                    flow.idle();
                 }
                 Err(_) => flow.reset(now),
             }

@@ -56,7 +56,7 @@ pub(crate) struct Engine {
     connections: HashMap<u64, Entry>,
     last_number: u64,
     /// Times at which connections have something to do. Outdated entries are skipped.
-    agenda: BinaryHeap<Reverse<(Instant, u64)>>,
+    schedule: BinaryHeap<Reverse<(Instant, u64)>>,
     buffer: Vec<u8>,
 }
 
@@ -94,7 +94,7 @@ impl Engine {
             channels: [Channel::new(link, now), Channel::new(link, now)],
             connections: HashMap::new(),
             last_number: FIRST_CONNECTION - 1,
-            agenda: BinaryHeap::new(),
+            schedule: BinaryHeap::new(),
             buffer: vec![0; BUFFER],
         })
     }
@@ -119,20 +119,21 @@ impl Engine {
             if self.accept_again.is_some_and(|at| at <= Instant::now()) {
                 self.accept();
             }
-            self.keep_agenda();
+            self.keep_schedule();
         }
     }
 
     /// Performs steps that are due. Steps that become due meanwhile wait until events have been
     /// handled, so that no connection starves.
-    fn keep_agenda(&mut self) {
+    fn keep_schedule(&mut self) {
         let mut now = Instant::now();
         while self.next().is_some_and(|at| at > now && at - now <= HEAD_START) {
             hint::spin_loop();
             now = Instant::now();
         }
-        while let Some(&Reverse((at, number))) = self.agenda.peek().filter(|next| next.0.0 <= now) {
-            self.agenda.pop();
+        while let Some(&Reverse((at, number))) = self.schedule.peek().filter(|next| next.0.0 <= now)
+        {
+            self.schedule.pop();
             let Some(entry) = self.connections.get_mut(&number) else { continue };
             if entry.scheduled == Some(at) {
                 entry.scheduled = None;
@@ -141,12 +142,12 @@ impl Engine {
         }
     }
 
-    /// Returns the first time on the agenda.
+    /// Returns the first time on the schedule.
     fn next(&self) -> Option<Instant> {
-        self.agenda.peek().map(|Reverse((at, _))| *at)
+        self.schedule.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Sets the timer to the first time on the agenda.
+    /// Sets the timer to the first time on the schedule.
     fn arm(&mut self) -> io::Result<()> {
         let Some(at) = self.next().into_iter().chain(self.accept_again).min() else {
             return Ok(());
@@ -222,7 +223,7 @@ impl Engine {
                 Next::At(next) => {
                     if next != entry.scheduled {
                         entry.scheduled = next;
-                        self.agenda.extend(next.map(|at| Reverse((at, number))));
+                        self.schedule.extend(next.map(|at| Reverse((at, number))));
                     }
                     return;
                 }

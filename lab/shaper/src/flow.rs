@@ -51,7 +51,7 @@ pub(crate) struct Flow {
     waiting: Option<Instant>,
     last_departure: Instant,
     /// The receiver does not take arrived data.
-    is_stuck: bool,
+    is_blocked: bool,
     is_reset: bool,
     has_ended: bool,
 }
@@ -69,7 +69,7 @@ impl Flow {
             lead: link.round_trip,
             waiting: None,
             last_departure: now,
-            is_stuck: false,
+            is_blocked: false,
             is_reset: false,
             has_ended: false,
         }
@@ -92,7 +92,7 @@ impl Flow {
     }
 
     /// Records that the sender has nothing to send.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn idle(&mut self) {
         self.waiting = None;
     }
 
@@ -190,12 +190,12 @@ impl Flow {
     }
 
     /// Records that the receiver takes no more data for now.
-    pub(crate) fn stick(&mut self) {
-        self.is_stuck = true;
+    pub(crate) fn block(&mut self) {
+        self.is_blocked = true;
     }
 
     /// Removes `count` bytes that the receiver has taken. Each segment is acknowledged at its
-    /// arrival, or now if the receiver was stuck.
+    /// arrival, or now if the receiver was blocked.
     pub(crate) fn hand_over(&mut self, now: Instant, mut count: usize) {
         self.bytes.drain(..count);
         while let Some(segment) = self.travelling.front_mut() {
@@ -205,12 +205,12 @@ impl Flow {
                 break;
             }
             count -= *left;
-            let taken = if self.is_stuck { now } else { segment.at };
+            let taken = if self.is_blocked { now } else { segment.at };
             self.travelling.pop_front();
             self.window.acknowledge(taken + self.one_way);
         }
         if self.arrived(now) == Arrived::Nothing {
-            self.is_stuck = false;
+            self.is_blocked = false;
         }
     }
 
@@ -254,7 +254,7 @@ mod tests {
             if left > 0 {
                 flow.wait(now)
             } else {
-                flow.rest()
+                flow.idle()
             }
             flow.depart(now, &mut channel);
             if let Arrived::Bytes(count) = flow.arrived(now) {
@@ -330,7 +330,7 @@ mod tests {
         flow.admit(start, &vec![0; room]);
         flow.wait(start);
         flow.depart(start, &mut channel);
-        flow.stick();
+        flow.block();
         let later = start + Duration::from_secs(1);
         assert_eq!((flow.room(later), flow.next(false)), (0, None));
         // Acknowledged when it is taken, not when it arrived.

@@ -29,8 +29,9 @@ fn provider(uses_fastkex: bool) -> &'static str {
     if uses_fastkex { "before-default" } else { "fastkex" }
 }
 
-/// Returns the property query that selects an implementation of X25519 and Ed25519.
-pub(crate) fn preference(uses_fastkex: bool) -> &'static str {
+/// Returns the property query that prefers one provider's implementation of X25519 and Ed25519.
+/// Without a query, the order in which libcrypto loads the providers would decide.
+pub fn preference(uses_fastkex: bool) -> &'static str {
     if uses_fastkex { "?provider=fastkex" } else { "?provider=default" }
 }
 

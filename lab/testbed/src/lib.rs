@@ -46,9 +46,10 @@ mod version;
 
 use std::net::{Ipv4Addr, Ipv6Addr, TcpStream};
 
+pub use configuration::preference;
 pub use haproxy::before as haproxy_before;
 pub use nginx::start as nginx;
-pub use proc::{children, resident_bytes};
+pub use proc::{children, is_running, resident_bytes};
 pub use set::{CertificateFiles, Set};
 pub use stage::{
     Finished, Server, Signal, Stage, free_port_list, free_ports, interrupts, wait_for,

@@ -27,23 +27,23 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
     let ports = free_port_list(offers.len())?;
     let mut processes = HashMap::new();
     for uses_fastkex in [false, true] {
-        let of_it =
+        let selected =
             || offers.iter().zip(&ports).filter(|(offer, _)| offer.uses_fastkex == uses_fastkex);
-        let asked: Vec<&Offer> = of_it().map(|(offer, _)| offer).collect();
-        if asked.is_empty() {
+        let selected_offers: Vec<&Offer> = selected().map(|(offer, _)| offer).collect();
+        if selected_offers.is_empty() {
             continue;
         }
         let name = set.name("nginx");
-        let openssl = set.configure(&name, &asked, false)?;
+        let openssl = set.configure(&name, &selected_offers, false)?;
         let mut servers = String::new();
-        for (offer, port) in of_it() {
+        for (offer, port) in selected() {
             servers += &tls_server(kind, offer, *port);
         }
         let file = format!("{name}.conf");
         set.stage.write(&file, &configuration(&name, &servers))?;
         let mut command = set.stock("nginx");
         command.env("OPENSSL_CONF", openssl).args(["-e", "stderr", "-p", ".", "-c", &file]);
-        let ready = |_: &str| of_it().all(|(_, port)| answers(*port));
+        let ready = |_: &str| selected().all(|(_, port)| answers(*port));
         processes.insert(uses_fastkex, set.start(&name, &mut command, ready)?.id());
     }
     let listening = offers.iter().zip(ports).map(|(offer, port)| Listening {

@@ -1,30 +1,34 @@
 //! Queries to `/proc` about processes.
 
-use std::fs;
+use procfs::ProcResult;
+use procfs::process::{Process, Stat, all_processes};
 
 /// Returns the ids of the running processes that `parent` started, lowest first.
 pub fn children(parent: u32) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    let mut children: Vec<u32> = ids.filter(|id| parent_of(*id) == Some(parent)).collect();
+    let processes = all_processes().into_iter().flatten().flatten();
+    let stats = processes.filter_map(|process| process.stat().ok());
+    let children = stats.filter(|stat| runs(stat) && stat.ppid == parent.cast_signed());
+    let mut children: Vec<u32> = children.map(|stat| stat.pid.cast_unsigned()).collect();
     children.sort_unstable();
     children
 }
 
-/// Returns a process's resident memory in bytes, or `None` if it has ended.
-pub fn resident_bytes(process: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+/// Returns true for a running process. An orphan may remain as a zombie if no process waits for it.
+pub fn is_running(process: u32) -> bool {
+    open(process).and_then(|process| process.stat()).is_ok_and(|stat| runs(&stat))
 }
 
-/// Returns the parent of a running process.
-fn parent_of(process: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, in brackets, may hold any characters. State and parent follow it.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?;
-    (state != "Z").then(|| fields.next()?.parse().ok())?
+/// Returns a process's resident memory in bytes, or `None` if it has ended.
+pub fn resident_bytes(process: u32) -> Option<u64> {
+    Some(open(process).ok()?.status().ok()?.vmrss? * 1024)
+}
+
+fn open(process: u32) -> ProcResult<Process> {
+    Process::new(process.cast_signed())
+}
+
+fn runs(stat: &Stat) -> bool {
+    stat.state != 'Z'
 }
 
 #[cfg(test)]
@@ -41,10 +45,13 @@ mod tests {
         assert!(!children(id).contains(&id));
         // A process that has just begun may have no memory yet.
         assert!(resident_bytes(std::process::id()).is_some_and(|bytes| bytes > 1 << 16));
-        assert!(resident_bytes(id).is_some());
+        assert!(resident_bytes(id).is_some() && is_running(id));
         child.kill().unwrap();
+        // Until it is waited for, it is a zombie.
+        assert!(crate::wait_for(|| (!is_running(id)).then_some(())).is_some());
+        assert!(!children(std::process::id()).contains(&id));
         child.wait().unwrap();
         assert!(!children(std::process::id()).contains(&id));
-        assert_eq!(resident_bytes(id), None);
+        assert_eq!((resident_bytes(id), is_running(id)), (None, false));
     }
 }

@@ -402,16 +402,10 @@ pub fn free_port_list(count: usize) -> Result<Vec<u16>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::is_running;
 
     fn is_alive(process: u32) -> bool {
         Path::new("/proc").join(process.to_string()).exists()
-    }
-
-    /// Returns true for a running process. An orphan may remain as a zombie if no process waits for
-    /// it.
-    fn is_running(process: u32) -> bool {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat"));
-        stat.is_ok_and(|stat| !stat.contains(") Z "))
     }
 
     #[test]

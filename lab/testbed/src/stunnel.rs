@@ -27,17 +27,17 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
     let backend = Backend::start(set, kind)?;
     let mut listening = backend.listening(offers, &version)?;
     for uses_fastkex in [false, true] {
-        let of_it: Vec<&mut Listening> =
+        let selected: Vec<&mut Listening> =
             listening.iter_mut().filter(|one| one.offer.uses_fastkex == uses_fastkex).collect();
-        if of_it.is_empty() {
+        if selected.is_empty() {
             continue;
         }
         let name = set.name("stunnel");
-        let asked: Vec<&Offer> = of_it.iter().map(|one| &one.offer).collect();
-        let openssl = set.configure(&name, &asked, false)?;
+        let selected_offers: Vec<&Offer> = selected.iter().map(|one| &one.offer).collect();
+        let openssl = set.configure(&name, &selected_offers, false)?;
         let mut command = set.stock("stunnel");
         command.env("OPENSSL_CONF", openssl);
-        backend.serve(set, &name, &mut command, of_it)?;
+        backend.serve(set, &name, &mut command, selected)?;
     }
     Ok(Started::Listening(listening))
 }
@@ -71,7 +71,7 @@ pub fn start_own(
         command.env("LD_LIBRARY_PATH", own.libraries).env("OPENSSL_CONF", own.configuration);
         command
     };
-    let version = version::said_by(command().arg("-version"), "stunnel", "stunnel ");
+    let version = version::read_version(command().arg("-version"), "stunnel", "stunnel ");
     let unusable = || Failure::new(format!("{}: cannot be run", own.program.display()));
     let version = version.ok_or_else(unusable)?;
     let backend = Backend::start(set, kind)?;

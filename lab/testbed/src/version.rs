@@ -22,16 +22,16 @@ pub(crate) fn ask(
     argument: &str,
     mark: &str,
 ) -> Result<Version, Started> {
-    said_by(set.stock(program).arg(argument), program, mark).ok_or_else(|| {
+    read_version(set.stock(program).arg(argument), program, mark).ok_or_else(|| {
         Started::Absent(format!("{program}, which is not installed (apt-get install {package})"))
     })
 }
 
 /// Reads the versions in the output of this command. Returns `None` if it cannot be run.
-pub(crate) fn said_by(command: &mut Command, program: &str, mark: &str) -> Option<Version> {
-    let said = command.output().ok()?;
+pub(crate) fn read_version(command: &mut Command, program: &str, mark: &str) -> Option<Version> {
+    let output = command.output().ok()?;
     // Some programs print it on standard error.
-    let text = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     let version = text.split_once(mark).and_then(|(_, rest)| rest.split_whitespace().next());
     let name = [program, version.unwrap_or_default()].join(" ").trim_end().to_owned();
     Some(Version { name, openssl: openssl_in(&text) })

@@ -100,13 +100,13 @@ impl Scene {
             programs.flat_map(|program| program.processes.clone()).collect();
         let workers: Vec<u32> = processes.iter().flat_map(|&id| testbed::children(id)).collect();
         processes.extend(workers);
-        assert!(!processes.is_empty() && processes.iter().all(|id| is_running(*id)));
+        assert!(!processes.is_empty() && processes.iter().all(|id| testbed::is_running(*id)));
         let processor = testbed::processor::last().unwrap().to_string();
         assert!(processes.iter().all(|id| processors_of(*id) == processor));
         drop(self);
         assert!(!folder.exists());
         for process in processes {
-            assert!(testbed::wait_for(|| (!is_running(process)).then_some(())).is_some());
+            assert!(testbed::wait_for(|| (!testbed::is_running(process)).then_some(())).is_some());
         }
         assert!(servers.iter().all(|server| server.seconds().is_none()));
     }
@@ -114,12 +114,6 @@ impl Scene {
 
 fn libraries() -> Libraries {
     Libraries::system().unwrap()
-}
-
-/// Returns true for a running process. An orphan may remain as a zombie if no process waits for it.
-fn is_running(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat"));
-    stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 /// Returns the processors that a process may use, as the system writes them.

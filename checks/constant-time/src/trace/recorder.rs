@@ -9,11 +9,12 @@ use iced_x86::{
     ConditionCode, Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter, OpKind,
 };
 use nix::libc::user_regs_struct;
+use procfs::process::{MMapPath, MemoryMap};
 
 use super::block::{Block, Registers, Site};
-use super::tracee::{Failure, Mapping, Stop, Tracee};
+use super::tracee::{Failure, Stop, Tracee};
 use crate::image::Image;
-use crate::instructions::unfit;
+use crate::instructions::forbidden;
 
 /// Bytes of the longest instruction.
 const LONGEST: usize = 15;
@@ -58,8 +59,8 @@ pub struct Recorder {
     blocks: HashMap<u64, Rc<Block>>,
     /// Addresses where blocks end although straight code continues.
     cuts: HashSet<u64>,
-    mappings: Vec<Mapping>,
-    images: BTreeMap<String, Option<Image>>,
+    mappings: Vec<MemoryMap>,
+    images: BTreeMap<PathBuf, Option<Image>>,
     /// True to stop after each instruction.
     single_steps: bool,
 }
@@ -103,7 +104,7 @@ impl Recorder {
                 return Err(Failure::Broken(format!("no second mark after {MOST} steps")));
             }
         }
-        self.mappings = tracee.mappings()?;
+        self.mappings = tracee.mappings()?.0;
         tracee.finish()?;
         Ok(trace)
     }
@@ -123,7 +124,7 @@ impl Recorder {
         if block.is_empty() || tracee.stops_at(at) {
             return self.over(tracee, registers, trace);
         }
-        tracee.plant(block.end)?;
+        tracee.set_breakpoint(block.end)?;
         if tracee.run(&registers.raw)? == Stop::Mark {
             return Ok(None);
         }
@@ -235,10 +236,10 @@ impl Recorder {
     }
 
     /// Returns the instructions that a trace must not contain, each with its place and the reason.
-    pub fn unfit(&mut self, trace: &Trace) -> Vec<String> {
+    pub fn forbidden(&mut self, trace: &Trace) -> Vec<String> {
         let mut found = Vec::new();
         for &at in &trace.met {
-            if let Some(why) = unfit(&self.sites[&at].instruction) {
+            if let Some(why) = forbidden(&self.sites[&at].instruction) {
                 found.push(format!("{}: {}: {why}", self.place(at), self.text(at)));
             }
         }
@@ -271,20 +272,22 @@ impl Recorder {
 
     /// Returns the function or the file at an address, with the offset in it.
     fn place(&mut self, at: u64) -> String {
-        let Some(mapping) = self.mappings.iter().find(|one| (one.start..one.end).contains(&at))
-        else {
+        let holds = |map: &&MemoryMap| (map.address.0..map.address.1).contains(&at);
+        let Some(mapping) = self.mappings.iter().find(holds) else {
             return format!("{at:#x}");
         };
-        let file = &mapping.file;
-        let first = self.mappings.iter().find(|one| one.file == *file);
-        let offset = at - first.map_or(0, |first| first.start);
+        let first = self.mappings.iter().find(|one| one.pathname == mapping.pathname);
+        let offset = at - first.map_or(0, |first| first.address.0);
+        let MMapPath::Path(file) = &mapping.pathname else {
+            return format!("{:?}+{offset:#x}", mapping.pathname);
+        };
         let image = self
             .images
             .entry(file.clone())
             .or_insert_with(|| std::fs::read(file).ok().and_then(|bytes| Image::read(&bytes).ok()));
         match image.as_ref().and_then(|image| image.function_at(offset)) {
             Some(function) => format!("{}+{:#x}", function.name, offset - function.address),
-            None => format!("{file}+{offset:#x}"),
+            None => format!("{}+{offset:#x}", file.display()),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::{fmt, fs, io};
+use std::{fmt, io};
 
 use nix::errno::Errno;
 use nix::libc::user_regs_struct;
@@ -16,6 +16,7 @@ use nix::sys::ptrace;
 use nix::sys::signal::{Signal, raise};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
+use procfs::process::{MemoryMaps, Process};
 
 /// The signal that marks the beginning and the end of a trace.
 const MARK: Signal = Signal::SIGUSR1;
@@ -99,7 +100,7 @@ pub(super) struct Tracee {
     pid: Pid,
     memory: File,
     /// The bytes that breakpoints replaced.
-    planted: HashMap<u64, u8>,
+    breakpoints: HashMap<u64, u8>,
 }
 
 impl Tracee {
@@ -113,7 +114,7 @@ impl Tracee {
             WaitStatus::Stopped(_, MARK) => {
                 let memory = format!("/proc/{pid}/mem");
                 let memory = OpenOptions::new().read(true).write(true).open(memory)?;
-                Ok(Tracee { child, pid, memory, planted: HashMap::new() })
+                Ok(Tracee { child, pid, memory, breakpoints: HashMap::new() })
             }
             status => {
                 let said = errors(&mut child)?;
@@ -168,7 +169,7 @@ impl Tracee {
         registers: &user_regs_struct,
         next: u64,
     ) -> Result<Stop, Failure> {
-        self.plant(next)?;
+        self.set_breakpoint(next)?;
         self.lift(registers.rip, |tracee| tracee.run(registers))
     }
 
@@ -178,31 +179,31 @@ impl Tracee {
         address: u64,
         what: impl FnOnce(&Self) -> Result<Stop, Failure>,
     ) -> Result<Stop, Failure> {
-        let planted = self.planted.get(&address);
-        if let Some(&byte) = planted {
+        let replaced = self.breakpoints.get(&address);
+        if let Some(&byte) = replaced {
             self.memory.write_all_at(&[byte], address)?;
         }
         let stop = what(self)?;
-        if planted.is_some() {
+        if replaced.is_some() {
             self.memory.write_all_at(&[BREAKPOINT], address)?;
         }
         Ok(stop)
     }
 
     /// Sets a breakpoint at `address`.
-    pub(super) fn plant(&mut self, address: u64) -> Result<(), Failure> {
-        if !self.planted.contains_key(&address) {
+    pub(super) fn set_breakpoint(&mut self, address: u64) -> Result<(), Failure> {
+        if !self.breakpoints.contains_key(&address) {
             let mut byte = [0];
             self.memory.read_exact_at(&mut byte, address)?;
             self.memory.write_all_at(&[BREAKPOINT], address)?;
-            self.planted.insert(address, byte[0]);
+            self.breakpoints.insert(address, byte[0]);
         }
         Ok(())
     }
 
     /// Returns true if there is a breakpoint at `address`.
     pub(super) fn stops_at(&self, address: u64) -> bool {
-        self.planted.contains_key(&address)
+        self.breakpoints.contains_key(&address)
     }
 
     pub(super) fn registers(&self) -> Result<user_regs_struct, Failure> {
@@ -213,20 +214,19 @@ impl Tracee {
     pub(super) fn read(&self, address: u64, bytes: &mut [u8]) -> Result<usize, Failure> {
         let read = self.memory.read_at(bytes, address)?;
         for (offset, byte) in bytes[..read].iter_mut().enumerate() {
-            *byte = self.planted.get(&(address + offset as u64)).copied().unwrap_or(*byte);
+            *byte = self.breakpoints.get(&(address + offset as u64)).copied().unwrap_or(*byte);
         }
         Ok(read)
     }
 
-    /// Returns start, end and file of each mapping.
-    pub(super) fn mappings(&self) -> Result<Vec<Mapping>, Failure> {
-        let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
-        Ok(maps.lines().filter_map(Mapping::parse).collect())
+    pub(super) fn mappings(&self) -> Result<MemoryMaps, Failure> {
+        let maps = Process::new(self.pid.as_raw()).and_then(|process| process.maps());
+        maps.map_err(|error| Failure::Broken(error.to_string()))
     }
 
     /// Lets the program run to its end.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
-        for (&address, &byte) in &self.planted {
+        for (&address, &byte) in &self.breakpoints {
             self.memory.write_all_at(&[byte], address)?;
         }
         ptrace::detach(self.pid, None)?;
@@ -253,23 +253,5 @@ impl Drop for Tracee {
         // If the program has ended, neither has an effect.
         let _ = self.child.kill();
         let _ = self.child.wait();
-    }
-}
-
-/// A part of a file in memory.
-#[derive(Clone, Debug)]
-pub(super) struct Mapping {
-    pub(super) start: u64,
-    pub(super) end: u64,
-    pub(super) file: String,
-}
-
-impl Mapping {
-    fn parse(line: &str) -> Option<Mapping> {
-        let mut fields = line.split_ascii_whitespace();
-        let (start, end) = fields.next()?.split_once('-')?;
-        let number = |digits| u64::from_str_radix(digits, 16).ok();
-        let file = fields.nth(4).unwrap_or("[heap of its own]").to_owned();
-        Some(Mapping { start: number(start)?, end: number(end)?, file })
     }
 }

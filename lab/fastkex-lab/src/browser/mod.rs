@@ -59,10 +59,10 @@ pub(crate) struct DemoBrowser {
 }
 
 /// The result of one page.
-struct Visit {
+struct PageResult {
     shown: Shown,
     /// The group in the page.
-    told: String,
+    page_group: String,
     /// The number of the group's key pairs that the browser made for the page.
     made: u64,
     /// The file of the picture.
@@ -97,35 +97,35 @@ impl DemoBrowser {
             site.apache_version(),
             backend::VERSION
         ))?;
-        let visits = visit(&site, &session, &screen, &output)?;
+        let results = load_pages(&site, &session, &screen, &output)?;
         say("\n\
              The page is made by a program that Apache runs. It looks for Apache's REMOTE_PORT in stunnel's log\n\
              and finds there the size of the client's key share on this very connection, which differs from\n\
              group to group.\n\
              What the browser's TLS process has loaded:")?;
         for file in session.loaded()? {
-            say(format_args!("    {file}"))?;
+            say(format_args!("    {}", file.display()))?;
         }
-        let address = site.stranger();
+        let address = site.untrusted();
         session.open(&address)?;
         let refused = site.got_nothing() && session.group_now().is_none();
         session.end();
-        conclude(&visits, refused)
+        conclude(&results, refused)
     }
 }
 
 /// Loads the first page by its address and the others by links, and prints a line for each.
-fn visit(
+fn load_pages(
     site: &Site,
     session: &Session,
     screen: &Screen,
     output: &Path,
-) -> Result<Vec<Visit>, Failure> {
+) -> Result<Vec<PageResult>, Failure> {
     say(format_args!(
         "{:17}{:17}{:11}{:26}picture",
         "port for", "page says", "key pairs", "address"
     ))?;
-    let mut visits = Vec::new();
+    let mut results = Vec::new();
     for (index, shown) in SHOWN.into_iter().enumerate() {
         let address = site.address(shown.group)?;
         let before = session.made(shown.group);
@@ -134,26 +134,26 @@ fn visit(
         } else {
             session.follow(&page::link_id(shown.group))?;
         }
-        let told = session.group_on_page(&address)?;
+        let page_group = session.group_on_page(&address)?;
         let made = session.made(shown.group).saturating_sub(before);
         let picture = output.join(format!("{}.png", shown.group));
         screen.picture_with(shown.colour)?.save(&picture)?;
         let (group, file) = (shown.group, picture.display());
-        say(format_args!("{group:17}{told:17}{made:<11}{address:26}{file}"))?;
-        visits.push(Visit { shown, told, made, picture });
+        say(format_args!("{group:17}{page_group:17}{made:<11}{address:26}{file}"))?;
+        results.push(PageResult { shown, page_group, made, picture });
     }
-    Ok(visits)
+    Ok(results)
 }
 
 /// Prints the conclusion and returns true if there was no error.
-fn conclude(visits: &[Visit], refused: bool) -> Outcome {
+fn conclude(results: &[PageResult], refused: bool) -> Outcome {
     say("")?;
-    let mut all_well = visits.len() == SHOWN.len() && refused;
-    for Visit { shown, told, made, picture } in visits {
+    let mut all_well = results.len() == SHOWN.len() && refused;
+    for PageResult { shown, page_group, made, picture } in results {
         let (group, picture) = (shown.group, picture.display());
-        if told != group {
+        if page_group != group {
             all_well = false;
-            say(format_args!("WRONG: the page for {group} came with {told} ({picture})"))?;
+            say(format_args!("WRONG: the page for {group} came with {page_group} ({picture})"))?;
         } else if *made == 0 {
             all_well = false;
             say(format_args!("WRONG: the browser made no key pair of {group} for its page"))?;
@@ -165,7 +165,7 @@ fn conclude(visits: &[Visit], refused: bool) -> Outcome {
     if all_well {
         say(
             "All pages came with the group they should, by the server's word and the browser's;\n\
-             the one with a stranger's certificate did not come.",
+             the one with an untrusted certificate did not come.",
         )?;
     }
     Ok(all_well)
@@ -187,19 +187,19 @@ mod tests {
 
     #[test]
     fn a_page_with_another_group_is_not_well() {
-        let visits = |last: &str, made: u64| {
-            SHOWN.map(|shown| Visit {
+        let results = |last: &str, made: u64| {
+            SHOWN.map(|shown| PageResult {
                 shown,
-                told: if shown.group == SHOWN[2].group { last } else { shown.group }.into(),
+                page_group: if shown.group == SHOWN[2].group { last } else { shown.group }.into(),
                 made,
                 picture: PathBuf::new(),
             })
         };
-        let well = visits(SHOWN[2].group, 1);
+        let well = results(SHOWN[2].group, 1);
         assert!(conclude(&well, true).unwrap());
         assert!(!conclude(&well, false).unwrap());
         assert!(!conclude(&well[1..], true).unwrap());
-        assert!(!conclude(&visits("X25519", 1), true).unwrap());
-        assert!(!conclude(&visits(SHOWN[2].group, 0), true).unwrap());
+        assert!(!conclude(&results("X25519", 1), true).unwrap());
+        assert!(!conclude(&results(SHOWN[2].group, 0), true).unwrap());
     }
 }

@@ -11,7 +11,7 @@ use output::{Failure, Outcome};
 use testbed::wait_for;
 
 use super::SHOWN;
-use crate::demo::heard::in_stunnel_log;
+use crate::demo::observed_group::in_stunnel_log;
 use crate::{groups, say};
 
 /// The id of the element that holds the group.
@@ -44,7 +44,7 @@ pub(crate) fn link_id(group: &str) -> String {
 
 /// A connection in stunnel's log.
 #[derive(Debug, PartialEq, Eq)]
-struct Told<'a> {
+struct LoggedConnection<'a> {
     group: String,
     lines: Vec<&'a str>,
 }
@@ -57,24 +57,24 @@ impl BrowserPage {
         let log = wait_for(|| {
             let bytes = std::fs::read(&self.log).ok()?;
             let log = String::from_utf8_lossy(&bytes).into_owned();
-            told(&log, port).is_some().then_some(log)
+            logged_connection(&log, port).is_some().then_some(log)
         });
-        let told = log.as_deref().and_then(|log| told(log, port));
-        let told = told.ok_or_else(|| {
+        let logged = log.as_deref().and_then(|log| logged_connection(log, port));
+        let logged = logged.ok_or_else(|| {
             let log = self.log.display();
             Failure::new(format!("{log}: nothing about a connection from port {port}"))
         })?;
         say(format_args!(
             "Content-Type: text/html; charset=utf-8\r\nCache-Control: no-store\r\n\r\n{}",
-            self.html(&told)
+            self.html(&logged)
         ))?;
         Ok(true)
     }
 
-    fn html(&self, told: &Told) -> String {
-        let shown = SHOWN.iter().find(|shown| shown.group == told.group);
+    fn html(&self, logged: &LoggedConnection) -> String {
+        let shown = SHOWN.iter().find(|shown| shown.group == logged.group);
         let [red, green, blue] = shown.map_or(OTHER_COLOUR, |shown| shown.colour);
-        let bytes = groups::named(&told.group).map(|group| group.client_bytes);
+        let bytes = groups::named(&logged.group).map(|group| group.client_bytes);
         let style = format!(
             "body {{ margin: 0; font: 18px/1.5 sans-serif; color: #241f31; background: #fff }}
             header {{ background: rgb({red}, {green}, {blue}); color: #fff; padding: 28px 40px }}
@@ -87,27 +87,27 @@ impl BrowserPage {
             html lang="en" {
                 head {
                     meta charset="utf-8";
-                    title { (told.group) }
+                    title { (logged.group) }
                     // Avoids a request for an icon, which would need a connection of its own.
                     link rel="icon" href="data:,";
                     style { (PreEscaped(style)) }
                 }
                 body {
-                    header { h1 { "This page came with " strong id=(GROUP_ID) { (told.group) } "." } }
+                    header { h1 { "This page came with " strong id=(GROUP_ID) { (logged.group) } "." } }
                     main {
                         p {
                             "So says stunnel, which spoke TLS with this browser, in its log of this very connection:"
                         }
-                        pre { (told.lines.join("\n")) }
+                        pre { (logged.lines.join("\n")) }
                         @if let Some(bytes) = bytes {
                             p {
-                                (8 * bytes) " bits are the " (bytes) " bytes of a client's key share of " (told.group)
+                                (8 * bytes) " bits are the " (bytes) " bytes of a client's key share of " (logged.group)
                                 ", and of no other group's. (OpenSSL 3.0 has no name for its kind: \"(null)\".)"
                             }
                         }
                         p {
                             @for (group, address) in &self.links {
-                                @if *group != told.group {
+                                @if *group != logged.group {
                                     a id=(link_id(group)) href=(address) { "The same page with " (group) }
                                     " "
                                 }
@@ -122,7 +122,7 @@ impl BrowserPage {
 }
 
 /// Finds the connection that stunnel forwarded from this port of its own.
-fn told(log: &str, port: u16) -> Option<Told<'_>> {
+fn logged_connection(log: &str, port: u16) -> Option<LoggedConnection<'_>> {
     let passed_on = format!(" connected remote server from 127.0.0.1:{port}");
     let (whole, _) = log.rsplit_once('\n')?;
     let lines: Vec<&str> = whole.lines().collect();
@@ -139,7 +139,7 @@ fn told(log: &str, port: u16) -> Option<Told<'_>> {
         if line.contains(" accepted connection from ") {
             own.reverse();
             let group = in_stunnel_log(&(own.join("\n") + "\n"))?;
-            return Some(Told { group, lines: own });
+            return Some(LoggedConnection { group, lines: own });
         }
     }
     None
@@ -171,12 +171,12 @@ mod tests {
 
     #[test]
     fn each_connection_has_its_own_group() {
-        let first = told(LOG, 34608).unwrap();
+        let first = logged_connection(LOG, 34608).unwrap();
         assert_eq!(first.group, "sntrup761");
         assert_eq!(first.lines.len(), TELLING.len());
         assert!(first.lines.iter().all(|line| line.contains("[0]: ")));
-        assert_eq!(told(LOG, 34612).unwrap().group, "sntrup857");
-        assert_eq!(told(LOG, 3461), None);
+        assert_eq!(logged_connection(LOG, 34612).unwrap().group, "sntrup857");
+        assert_eq!(logged_connection(LOG, 3461), None);
         // Lines of simultaneous connections are interleaved.
         let mut lines: Vec<&str> = LOG.lines().collect();
         lines.sort_by_key(|line| {
@@ -184,35 +184,35 @@ mod tests {
             of_it.take_while(|other| other != line).count()
         });
         let mixed = lines.join("\n") + "\n";
-        assert_eq!(told(&mixed, 34608).unwrap(), first);
-        assert_eq!(told(&mixed, 34612).unwrap().group, "sntrup857");
+        assert_eq!(logged_connection(&mixed, 34608).unwrap(), first);
+        assert_eq!(logged_connection(&mixed, 34612).unwrap().group, "sntrup857");
     }
 
     #[test]
     fn the_last_connection_from_a_port_counts() {
         let again = LOG.replace("LOG5[1]", "LOG5[2]").replace("LOG6[1]", "LOG6[2]");
         let log = format!("{LOG}{}", again.replace("34612", "34608").replace("[0]", "[3]"));
-        assert_eq!(told(&log, 34608).unwrap().group, "sntrup857");
+        assert_eq!(logged_connection(&log, 34608).unwrap().group, "sntrup857");
     }
 
     #[test]
     fn a_log_cut_short_tells_nothing() {
         let end = LOG.find("127.0.0.1:34608\n").unwrap() + "127.0.0.1:34608\n".len();
         for length in 0..end {
-            assert_eq!(told(&LOG[..length], 34608), None, "{length}");
+            assert_eq!(logged_connection(&LOG[..length], 34608), None, "{length}");
         }
-        assert!(told(&LOG[..end], 34608).is_some());
+        assert!(logged_connection(&LOG[..end], 34608).is_some());
     }
 
     #[test]
     fn what_a_client_got_is_known_when_its_connection_ends() {
         let log = "2026.11.21 21:24:20 LOG5[2]: Connection closed: 0 byte(s) sent to TLS, 0 byte(s) sent to socket\n\
-                   2026.11.21 21:24:20 LOG5[3]: Service [stranger] accepted connection from 127.0.0.1:33354\n";
-        assert_eq!(got_nothing(log, "stranger"), None);
+                   2026.11.21 21:24:20 LOG5[3]: Service [untrusted] accepted connection from 127.0.0.1:33354\n";
+        assert_eq!(got_nothing(log, "untrusted"), None);
         for (sent, nothing) in [(0, true), (1688, false)] {
             let end = format!("{sent} byte(s) sent to TLS, 384 byte(s) sent to socket");
             let log = format!("{log}2026.11.21 21:24:20 LOG5[3]: Connection reset: {end}\n");
-            assert_eq!(got_nothing(&log, "stranger"), Some(nothing));
+            assert_eq!(got_nothing(&log, "untrusted"), Some(nothing));
             assert_eq!(got_nothing(&log, "sntrup761"), None);
         }
     }
@@ -224,12 +224,12 @@ mod tests {
             link("sntrup857=https://localhost:2/?a&b").unwrap(),
         ];
         let page = BrowserPage { log: PathBuf::new(), links };
-        let html = page.html(&told(LOG, 34608).unwrap());
+        let html = page.html(&logged_connection(LOG, 34608).unwrap());
         assert!(html.contains("<strong id=\"group\">sntrup761</strong>"));
         assert!(html.contains("id=\"to-sntrup857\" href=\"https://localhost:2/?a&amp;b\""));
         assert!(!html.contains("to-sntrup761") && html.contains("9264 bits are the 1158 bytes"));
         assert!(html.contains("rgb(26, 95, 180)") && html.contains("(null), 9264 bits\n"));
-        let other = Told { group: "<X25519>".into(), lines: vec![] };
+        let other = LoggedConnection { group: "<X25519>".into(), lines: vec![] };
         let html = page.html(&other);
         assert!(html.contains("&lt;X25519&gt;") && html.contains("rgb(119, 118, 123)"));
     }

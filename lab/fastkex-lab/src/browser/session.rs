@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use output::Failure;
+use procfs::process::{MMapPath, MemoryMaps, Process};
 use serde_json::Value;
 use testbed::{Server, Stage, wait_for};
 
@@ -56,7 +57,7 @@ impl<'a> Session<'a> {
         groups.push("X25519");
         let mut command = programs.run(stage, Some(&groups.join(":")), "WebKitWebDriver");
         command.arg(format!("--port={port}"));
-        furnish(&mut command, stage)?;
+        set_environment(&mut command, stage)?;
         command
             .env("DISPLAY", screen.display())
             .env("OPENSSL_CONF", stage.folder().join(CONFIGURATION))
@@ -112,7 +113,8 @@ impl<'a> Session<'a> {
     /// module's count. Zero if there is no such process yet.
     pub(crate) fn made(&self, group: &str) -> u64 {
         let made = || {
-            let text = self.programs.counts(self.stage, self.network_process()?).ok()?;
+            let process = self.network_process()?.pid().cast_unsigned();
+            let text = self.programs.counts(self.stage, process).ok()?;
             let records: Vec<Value> = serde_json::from_str(&text).ok()?;
             let is_it =
                 |record: &&Value| record["group"] == group && record["purpose"] == "key_pairs";
@@ -122,11 +124,10 @@ impl<'a> Session<'a> {
         made().unwrap_or(0)
     }
 
-    fn network_process(&self) -> Option<u32> {
-        descendants(self.driver.id()).into_iter().find(|process| {
-            fs::read_to_string(format!("/proc/{process}/comm"))
-                .is_ok_and(|name| name.trim() == NETWORK_PROCESS)
-        })
+    fn network_process(&self) -> Option<Process> {
+        let ids = descendants(self.driver.id()).into_iter();
+        ids.filter_map(|id| Process::new(id.cast_signed()).ok())
+            .find(|process| process.stat().is_ok_and(|stat| stat.comm == NETWORK_PROCESS))
     }
 
     /// Lets the browser end its own processes. The stage could only kill them.
@@ -138,14 +139,13 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the files with TLS code that the browser's TLS process has loaded.
-    pub(crate) fn loaded(&self) -> Result<Vec<String>, Failure> {
+    pub(crate) fn loaded(&self) -> Result<BTreeSet<PathBuf>, Failure> {
         let process = self.network_process();
         let process =
             process.ok_or_else(|| Failure::new(format!("no process {NETWORK_PROCESS}")))?;
-        let maps = fs::read_to_string(format!("/proc/{process}/maps"));
-        let files = telling_files(&maps.map_err(Failure::about(NETWORK_PROCESS))?);
+        let files = tls_files(process.maps().map_err(Failure::about(NETWORK_PROCESS))?);
         for wanted in [backend::FILE, "libssl.so.3", "fastkex.so"] {
-            if !files.iter().any(|file| file.ends_with(&format!("/{wanted}"))) {
+            if !files.iter().any(|file| file.ends_with(wanted)) {
                 return Err(Failure::new(format!("{NETWORK_PROCESS} has not loaded {wanted}")));
             }
         }
@@ -154,7 +154,7 @@ impl<'a> Session<'a> {
 }
 
 /// Sets up an empty home folder with settings, and an environment without the user's session.
-fn furnish(command: &mut Command, stage: &Stage) -> Result<(), Failure> {
+fn set_environment(command: &mut Command, stage: &Stage) -> Result<(), Failure> {
     let home = stage.folder().join(HOME);
     let (config, temporary) = (home.join("config"), home.join("tmp"));
     let settings = config.join("glib-2.0/settings");
@@ -216,23 +216,25 @@ fn descendants(process: u32) -> Vec<u32> {
     found
 }
 
-/// Returns the files in `/proc/PID/maps` with TLS code, each once.
-fn telling_files(maps: &str) -> Vec<String> {
+/// Returns the mapped files with TLS code, each once.
+fn tls_files(maps: MemoryMaps) -> BTreeSet<PathBuf> {
     const NAMES: [&str; 5] =
         ["libssl.so", "libcrypto.so", "fastkex.so", "libgioopenssl.so", "libgiognutls.so"];
-    let files: BTreeSet<_> = maps
-        .lines()
-        .filter_map(|line| line.find('/').map(|start| &line[start..]))
-        .filter(|file| {
-            let name = file.rsplit('/').next().unwrap_or_default();
-            NAMES.iter().any(|wanted| name.starts_with(wanted))
-        })
-        .collect();
-    files.into_iter().map(str::to_string).collect()
+    let has_tls = |file: &Path| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        NAMES.iter().any(|wanted| name.starts_with(wanted))
+    };
+    let files = maps.into_iter().filter_map(|map| match map.pathname {
+        MMapPath::Path(file) => Some(file),
+        _ => None,
+    });
+    files.filter(|file| has_tls(file)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use procfs::FromBufRead;
+
     use super::*;
 
     #[test]
@@ -241,11 +243,12 @@ mod tests {
             7f01-7f02 r--p 00000000 fe:00 1 /usr/lib/x86_64-linux-gnu/libssl.so.3\n\
             7f02-7f03 r-xp 00001000 fe:00 1 /usr/lib/x86_64-linux-gnu/libssl.so.3\n\
             7f03-7f04 rw-p 00000000 00:00 0 [heap]\n\
-            7f04-7f05 rw-p 00000000 00:00 0\n\
+            7f04-7f05 rw-p 00000000 00:00 0 \n\
             7f05-7f06 r--p 00000000 fe:00 2 /a folder/fastkex.so\n\
             7f06-7f07 r--p 00000000 fe:00 3 /libssl.so/libc.so.6\n";
-        let files = telling_files(maps);
-        assert_eq!(files, ["/a folder/fastkex.so", "/usr/lib/x86_64-linux-gnu/libssl.so.3"]);
+        let files = tls_files(MemoryMaps::from_buf_read(maps.as_bytes()).unwrap());
+        let expected = ["/a folder/fastkex.so", "/usr/lib/x86_64-linux-gnu/libssl.so.3"];
+        assert_eq!(files, expected.map(PathBuf::from).into());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::programs::Programs;
 /// Debian's folder of Apache's modules.
 const MODULES: &str = "/usr/lib/apache2/modules";
 /// The service with an untrusted certificate.
-const STRANGER: &str = "stranger";
+const UNTRUSTED: &str = "untrusted";
 /// The file name of stunnel's log, as [`Stage::start`] chooses it.
 const LOG: &str = "stunnel.log";
 
@@ -67,14 +67,14 @@ impl Site {
     }
 
     /// Returns the address with the untrusted certificate.
-    pub(crate) fn stranger(&self) -> String {
+    pub(crate) fn untrusted(&self) -> String {
         address(self.ports[SHOWN.len()])
     }
 
     /// Waits until the first client there has ended, and returns true if it received nothing.
     /// GNOME's TLS checks the certificate after the handshake, and then closes.
     pub(crate) fn got_nothing(&self) -> bool {
-        wait_for(|| page::got_nothing(&self.stunnel.log().ok()?, STRANGER)).unwrap_or(false)
+        wait_for(|| page::got_nothing(&self.stunnel.log().ok()?, UNTRUSTED)).unwrap_or(false)
     }
 
     /// Returns the path of the certificate to trust.
@@ -121,7 +121,7 @@ fn start_stunnel(
     for (shown, port) in SHOWN.iter().zip(ports) {
         text = text.replace(&format!("@{}@", shown.group), &port.to_string());
     }
-    text = text.replace(&format!("@{STRANGER}@"), &ports[SHOWN.len()].to_string());
+    text = text.replace(&format!("@{UNTRUSTED}@"), &ports[SHOWN.len()].to_string());
     stage.write(CONFIGURATION, &text)?;
     let mut command = programs.run(stage, None, "stunnel");
     let bound = ports.map(|port| format!("bound to 127.0.0.1:{port}\n"));

@@ -11,7 +11,7 @@ use openssl_runtime::{SslContext, TlsStream, TlsVersion};
 use output::{Failure, Outcome};
 use testbed::{Stage, processor};
 
-use super::plan::{self, Candidate, Found, Listener, Samples, Visit};
+use super::plan::{self, Candidate, Listener, Results, Samples, Task};
 use super::role;
 use crate::groups;
 
@@ -19,7 +19,7 @@ use crate::groups;
 #[derive(Args, Debug)]
 #[command(hide = true)]
 pub(crate) struct CeilingClient {
-    visit: PathBuf,
+    task: PathBuf,
 }
 
 /// A server that is silent for this time has failed.
@@ -31,33 +31,33 @@ const OVERHEAD: Duration = Duration::from_secs(60);
 const LEAD_IN: f64 = 0.1;
 
 /// Returns the least time that a client's turns take.
-pub(crate) fn expected_time(visit: &Visit) -> Duration {
-    let turns = (visit.listeners.len() * visit.rounds) as f64;
-    Duration::from_secs_f64(turns * (visit.seconds + visit.seconds.min(LEAD_IN)))
+pub(crate) fn expected_time(task: &Task) -> Duration {
+    let turns = (task.listeners.len() * task.rounds) as f64;
+    Duration::from_secs_f64(turns * (task.seconds + task.seconds.min(LEAD_IN)))
 }
 
 /// Runs the client in a process.
-pub(crate) fn run(stage: &Stage, visit: &Visit) -> Result<Found, Failure> {
-    let timeout = OVERHEAD + 2 * expected_time(visit);
-    let finished = stage.run_within(timeout, &mut role(stage, "ceiling-client", visit)?)?;
+pub(crate) fn run(stage: &Stage, task: &Task) -> Result<Results, Failure> {
+    let timeout = OVERHEAD + 2 * expected_time(task);
+    let finished = stage.run_within(timeout, &mut role(stage, "ceiling-client", task)?)?;
     if !finished.status.success() {
         let complaint = finished.complaint();
         return Err(Failure::new(complaint.strip_prefix("fastkex-lab: ").unwrap_or(complaint)));
     }
-    serde_json::from_str(&finished.output).map_err(Failure::about("what the client found"))
+    serde_json::from_str(&finished.output).map_err(Failure::about("the client's results"))
 }
 
 impl CeilingClient {
     pub(crate) fn run(&self) -> Outcome {
-        let visit: Visit = plan::read(&self.visit)?;
-        processor::stay_on(visit.plan.core)?;
-        let contexts = visit.plan.contexts().map_err(Failure::new)?;
+        let task: Task = plan::read(&self.task)?;
+        processor::stay_on(task.plan.core)?;
+        let contexts = task.plan.contexts().map_err(Failure::new)?;
         let known = plan::known(&contexts.stock);
         let mut samples = Vec::new();
-        for (certificate, file) in &visit.plan.trusted {
+        for (certificate, file) in &task.plan.trusted {
             let mut runs = Vec::new();
             for candidate in &known {
-                let mut listeners = visit.listeners.iter();
+                let mut listeners = task.listeners.iter();
                 let Some(listener) = listeners.find(|listener| {
                     listener.certificate == *certificate && listener.label == candidate.label
                 }) else {
@@ -72,26 +72,27 @@ impl CeilingClient {
                 run.check().map_err(Failure::about(candidate.label))?;
                 runs.push(run);
             }
-            measure(&visit, &mut runs)?;
+            measure(&task, &mut runs)?;
             samples.extend(runs.into_iter().map(|run| run.samples));
         }
-        let found = Found { openssl: contexts.stock.libraries().version().to_string(), samples };
-        println!("{}", serde_json::to_string(&found).map_err(Failure::new)?);
+        let results =
+            Results { openssl: contexts.stock.libraries().version().to_string(), samples };
+        println!("{}", serde_json::to_string(&results).map_err(Failure::new)?);
         Ok(true)
     }
 }
 
 /// Measures all turns of the candidates with one certificate.
-fn measure(visit: &Visit, runs: &mut [Run]) -> Result<(), Failure> {
+fn measure(task: &Task, runs: &mut [Run]) -> Result<(), Failure> {
     let mut order: Vec<_> = (0..runs.len()).collect();
-    let lead_in = visit.seconds.min(LEAD_IN);
+    let lead_in = task.seconds.min(LEAD_IN);
     for run in &*runs {
         run.connect_for(lead_in)?;
     }
-    for _ in 0..visit.rounds {
+    for _ in 0..task.rounds {
         for &index in &order {
             runs[index].connect_for(lead_in)?;
-            runs[index].turn(visit.seconds)?;
+            runs[index].turn(task.seconds)?;
         }
         order.rotate_left(1);
     }

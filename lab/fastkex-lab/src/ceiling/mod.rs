@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
-use fastkex_insecure_null::VARIABLE;
+use fastkex_insecure_null::{FILE, VARIABLE};
 use openssl_runtime::{KeyType, Libraries};
 use serde::Serialize;
 use testbed::{Offer, Set, Started};
@@ -19,7 +19,7 @@ use testbed::{Offer, Set, Started};
 use output::{Failure, Outcome};
 use testbed::{Stage, processor};
 
-use plan::{Candidate, Listener, Plan, Visit};
+use plan::{Candidate, Listener, Plan, Task};
 use report::Report;
 
 pub(crate) use client::CeilingClient;
@@ -102,7 +102,6 @@ struct Answering {
 
 impl Ceiling {
     pub(crate) fn run(&self) -> Outcome {
-        const NULL: &str = "libfastkex_insecure_null.so";
         let absolute = |path: &Path| path.canonicalize().map_err(Failure::about(path.display()));
         let mut folders = vec![None];
         for folder in &self.openssl {
@@ -113,11 +112,11 @@ impl Ceiling {
                 "ceiling: the system's OpenSSL only; 'make ceiling' builds 4.0 and names it by --openssl"
             );
         }
-        if !artifacts::release_folder().join(NULL).exists() {
+        if !artifacts::release_folder().join(FILE).exists() {
             eprintln!("ceiling: building the OpenSSL modules, about a minute");
         }
         let module = artifacts::module().map_err(Failure::about("the module"))?;
-        let null = artifacts::build("openssl-null", NULL).map_err(Failure::about("the null"))?;
+        let null = artifacts::build("openssl-null", FILE).map_err(Failure::about("the null"))?;
         let (module, null) = (absolute(&module)?, absolute(&null)?);
         let tool = env::current_exe().map_err(Failure::about("this program"))?;
         if env::var_os(VARIABLE).is_none() {
@@ -159,11 +158,11 @@ impl Ceiling {
                 if let Some(minimal) =
                     self.start(&set, minimal, openssl, groups, &certificates, &mut report)
                 {
-                    self.visit(&set.stage, &plan, &minimal, &mut report);
+                    self.run_task(&set.stage, &plan, &minimal, &mut report);
                 }
             }
             if let Some(nginx) = &nginx {
-                self.visit(&set.stage, &plan, nginx, &mut report);
+                self.run_task(&set.stage, &plan, nginx, &mut report);
             }
         }
         self.publish(&report)?;
@@ -235,8 +234,8 @@ impl Ceiling {
     }
 
     /// Runs a client against a server and adds the results to the report.
-    fn visit(&self, stage: &Stage, plan: &Plan, server: &Answering, report: &mut Report) {
-        let visit = Visit {
+    fn run_task(&self, stage: &Stage, plan: &Plan, server: &Answering, report: &mut Report) {
+        let task = Task {
             plan: plan.clone(),
             listeners: server.listeners.clone(),
             rounds: self.rounds,
@@ -244,22 +243,22 @@ impl Ceiling {
         };
         let folder = plan.openssl.as_ref().map(|folder| folder.display().to_string());
         let client = folder.as_deref().unwrap_or("the system's OpenSSL");
-        let seconds = client::expected_time(&visit).as_secs_f64();
+        let seconds = client::expected_time(&task).as_secs_f64();
         eprintln!("ceiling: {client} to {}, about {seconds:.0} s", server.name);
-        match client::run(stage, &visit) {
-            Ok(found) => {
+        match client::run(stage, &task) {
+            Ok(results) => {
                 for candidate in plan::candidates() {
                     let is_asked = !candidate.uses_fastkex || server.kind == ServerKind::Minimal;
                     if is_asked
-                        && !found.samples.iter().any(|samples| samples.label == candidate.label)
+                        && !results.samples.iter().any(|samples| samples.label == candidate.label)
                     {
                         eprintln!(
                             "ceiling: left out: {}, which OpenSSL {} as the client and {} as the server do not both have",
-                            candidate.label, found.openssl, server.openssl
+                            candidate.label, results.openssl, server.openssl
                         );
                     }
                 }
-                report.add(server, found);
+                report.add(server, results);
             }
             Err(failure) => report.fail(&Failure::new(format!("{}: {failure}", server.name))),
         }

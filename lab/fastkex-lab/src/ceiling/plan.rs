@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use openssl_runtime::{Error, Libraries, LibraryContext};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use testbed::preference;
 
 use output::Failure;
 
@@ -34,10 +35,6 @@ const OPENSSLS: [&str; 3] = [X25519, "P-256", "X25519MLKEM768"];
 pub(crate) const X25519: &str = "X25519";
 /// The name in reports of X25519 computed by fastkex, with fastkex's Ed25519 signatures.
 const X25519_FASTKEX: &str = "X25519, fastkex";
-/// Property queries that prefer the implementations of one provider. Without a query, the order in
-/// which libcrypto loads the providers would decide.
-const FASTKEX: &str = "?provider=fastkex";
-const DEFAULT: &str = "?provider=default";
 
 /// Returns all groups to measure, in the order of reports.
 pub(crate) fn candidates() -> Vec<Candidate> {
@@ -88,7 +85,7 @@ pub(crate) struct Listener {
 
 /// The task of a client.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Visit {
+pub(crate) struct Task {
     pub(crate) plan: Plan,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) rounds: usize,
@@ -97,7 +94,7 @@ pub(crate) struct Visit {
 
 /// The results of a client.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Found {
+pub(crate) struct Results {
     /// The version of its OpenSSL.
     pub(crate) openssl: String,
     pub(crate) samples: Vec<Samples>,
@@ -122,10 +119,10 @@ impl Plan {
     /// Opens the libraries with the default provider and the modules: a context that prefers
     /// OpenSSL, and one that prefers fastkex.
     pub(crate) fn contexts(&self) -> Result<Contexts, Error> {
-        Ok(Contexts { stock: self.context(DEFAULT)?, faster: self.context(FASTKEX)? })
+        Ok(Contexts { stock: self.context(false)?, faster: self.context(true)? })
     }
 
-    fn context(&self, preference: &str) -> Result<LibraryContext, Error> {
+    fn context(&self, uses_fastkex: bool) -> Result<LibraryContext, Error> {
         let libraries = match &self.openssl {
             Some(folder) => Libraries::open_directory(folder)?,
             None => Libraries::system()?,
@@ -135,7 +132,7 @@ impl Plan {
         for module in &self.providers {
             context.load_provider(&module.display().to_string())?.keep();
         }
-        context.set_default_properties(preference)?;
+        context.set_default_properties(preference(uses_fastkex))?;
         Ok(context)
     }
 }
@@ -161,8 +158,8 @@ pub(crate) fn read<T: DeserializeOwned>(file: &Path) -> Result<T, Failure> {
 
 /// Returns the candidates whose groups a libssl knows.
 pub(crate) fn known(context: &LibraryContext) -> Vec<Candidate> {
-    let told: Vec<_> = context.tls_groups().iter().map(|group| group.id).collect();
-    candidates().into_iter().filter(|one| told.contains(&one.group.code_point)).collect()
+    let known: Vec<_> = context.tls_groups().iter().map(|group| group.id).collect();
+    candidates().into_iter().filter(|one| known.contains(&one.group.code_point)).collect()
 }
 
 #[cfg(test)]

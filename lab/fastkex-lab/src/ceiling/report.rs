@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use output::Failure;
 
-use super::plan::{self, Found, NULL, NULL_SMALL, Samples, X25519};
+use super::plan::{self, NULL, NULL_SMALL, Results, Samples, X25519};
 use super::{Answering, ServerKind};
 
 /// All results.
@@ -77,13 +77,13 @@ impl Report {
     }
 
     /// Adds a client's results with a server.
-    pub(crate) fn add(&mut self, server: &Answering, found: Found) {
-        for samples in &found.samples {
+    pub(crate) fn add(&mut self, server: &Answering, results: Results) {
+        for samples in &results.samples {
             let other = |label: &str| {
                 let same = |other: &&Samples| {
                     other.certificate == samples.certificate && other.label == label
                 };
-                found.samples.iter().find(same)
+                results.samples.iter().find(same)
             };
             let ratios = |label: &str| {
                 let pairs = samples.rates.iter().zip(&other(label)?.rates);
@@ -100,7 +100,7 @@ impl Report {
                 server: server.kind,
                 server_name: server.name.clone(),
                 server_openssl: server.openssl.clone(),
-                openssl: found.openssl.clone(),
+                openssl: results.openssl.clone(),
                 certificate: samples.certificate.clone(),
                 group: candidate.label,
                 client_share_bytes: candidate.group.client_bytes,
@@ -214,14 +214,14 @@ mod tests {
             listeners: Vec::new(),
         };
         let mut report = Report::new(3, 1.0, None);
-        let found = Found {
+        let results = Results {
             openssl: "4.0.0".into(),
             samples: vec![
                 samples(NULL, &[100.0, 50.0, 10.0]),
                 samples("sntrup761", &[90.0, 45.0, 9.0]),
             ],
         };
-        report.add(&server, found);
+        report.add(&server, results);
         let json = serde_json::to_value(&report.rows).unwrap();
         assert_eq!(json[0]["ratio_to_null"], 1.0);
         assert_eq!(json[1]["ratio_to_null"], 0.9);

@@ -6,7 +6,7 @@ use std::fs::File;
 use output::Failure;
 use testbed::{Server, Stage, wait_for};
 
-use super::heard::{in_curl_trace, in_nginx_page, in_s_client_messages, in_stunnel_log};
+use super::observed_group::{in_curl_trace, in_nginx_page, in_s_client_messages, in_stunnel_log};
 use super::ports::Ports;
 use super::relay::Relay;
 use super::servers::{PAGE, start_stunnel_client};
@@ -31,7 +31,7 @@ struct Ends {
 }
 
 /// Makes the connections and fetches pages.
-pub(crate) struct Visitor<'a> {
+pub(crate) struct Connector<'a> {
     pub(crate) stage: &'a Stage,
     pub(crate) programs: &'a Programs,
     pub(crate) ports: Ports,
@@ -75,7 +75,7 @@ impl Client {
     }
 }
 
-impl Visitor<'_> {
+impl Connector<'_> {
     /// Fetches nginx's page, which contains the group that nginx reports.
     pub(crate) fn to_nginx(&self, client: Client, group: &'static str) -> Connection {
         let fetched = self.fetch(client, group, self.ports.nginx);

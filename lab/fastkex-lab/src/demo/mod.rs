@@ -1,7 +1,7 @@
 //! `fastkex-lab demo`: stock programs with the provider, and the groups that they report.
 
 mod connections;
-pub(crate) mod heard;
+pub(crate) mod observed_group;
 mod ports;
 mod relay;
 mod servers;
@@ -15,7 +15,7 @@ use lanes::Backend;
 use output::{Failure, Outcome};
 use testbed::Stage;
 
-use connections::{Client, Connection, Visitor};
+use connections::{Client, Connection, Connector};
 use ports::Ports;
 use speed::{Measured, Rates};
 
@@ -54,7 +54,8 @@ impl Demo {
              whatever speaks TLS is started by 'fastkex run'.\n",
             versions.nginx, versions.stunnel, versions.curl, versions.openssl
         ))?;
-        let connections = show_connections(&Visitor { stage: &stage, programs: &programs, ports })?;
+        let connections =
+            show_connections(&Connector { stage: &stage, programs: &programs, ports })?;
 
         let authority = stage.read(AUTHORITY)?;
         let measured = speed::measure(&TIMED, ports.nginx, &authority, &programs.module)?;
@@ -67,7 +68,7 @@ impl Demo {
 }
 
 /// Makes the connections and prints each.
-fn show_connections(visitor: &Visitor) -> Result<Vec<Connection>, Failure> {
+fn show_connections(connector: &Connector) -> Result<Vec<Connection>, Failure> {
     say(Connection::heading())?;
     let mut connections = Vec::new();
     let mut show = |connection: Connection| {
@@ -75,18 +76,18 @@ fn show_connections(visitor: &Visitor) -> Result<Vec<Connection>, Failure> {
         connections.push(connection);
         Ok(())
     };
-    let stunnel = servers::start_stunnel(visitor.stage, visitor.programs, &visitor.ports)?;
+    let stunnel = servers::start_stunnel(connector.stage, connector.programs, &connector.ports)?;
     for group in SHOWN {
         for client in Client::ALL {
-            show(visitor.to_stunnel(&stunnel, client, group))?;
+            show(connector.to_stunnel(&stunnel, client, group))?;
         }
     }
     for group in SHOWN {
         for client in Client::ALL {
-            show(visitor.to_nginx(client, group))?;
+            show(connector.to_nginx(client, group))?;
         }
     }
-    show(visitor.without_tls(TUNNELLED)?)?;
+    show(connector.without_tls(TUNNELLED)?)?;
     say("\n\
          curl (--trace) and openssl (-msg) show the ServerHello they received; nginx has the variable\n\
          $ssl_curve; stunnel as a server logs the size of the client's key share, which differs from\n\
@@ -143,7 +144,7 @@ fn explain(rates: &[Rates]) -> Option<String> {
         "sntrup761 is slower than X25519 here. The client needs a new key pair for every handshake; the module\n\
          makes them in batches, in {code}: timed alone,\n\
          a key pair takes {:.3} ms on average; a whole handshake takes {:.2} ms.",
-        ours.key_pair()?.as_secs_f64() * 1e3,
+        1e3 * ours.key_pair()?,
         1e3 / ours.median(),
     ))
 }

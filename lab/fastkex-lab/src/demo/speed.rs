@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use measure::quantile;
 use openssl_runtime::{Error, Key, LibraryContext};
 
 use output::Failure;
@@ -35,8 +36,9 @@ pub(crate) struct Rates {
     /// first one is in `first_failure`.
     failures: usize,
     first_failure: Option<Failure>,
-    /// The time of one key pair in each round, shortest first. Empty for OpenSSL's groups.
-    key_pairs: Vec<Duration>,
+    /// The time of one key pair in each round, in seconds, shortest first. Empty for OpenSSL's
+    /// groups.
+    key_pairs: Vec<f64>,
 }
 
 impl Rates {
@@ -53,17 +55,17 @@ impl Rates {
 
     /// Returns the median of handshakes per second.
     pub(crate) fn median(&self) -> f64 {
-        self.sorted.get(self.sorted.len() / 2).copied().unwrap_or_default()
+        quantile(&self.sorted, 0.5).unwrap_or_default()
     }
 
     /// Returns handshakes per second in the slowest round.
     pub(crate) fn lowest(&self) -> f64 {
-        self.sorted.first().copied().unwrap_or_default()
+        quantile(&self.sorted, 0.0).unwrap_or_default()
     }
 
     /// Returns handshakes per second in the fastest round.
     pub(crate) fn highest(&self) -> f64 {
-        self.sorted.last().copied().unwrap_or_default()
+        quantile(&self.sorted, 1.0).unwrap_or_default()
     }
 
     /// Describes the error, if a handshake failed.
@@ -73,9 +75,9 @@ impl Rates {
         Some(format!("{failures} timed handshakes with {name} failed, the first because: {first}"))
     }
 
-    /// Returns the median time of one key pair.
-    pub(crate) fn key_pair(&self) -> Option<Duration> {
-        self.key_pairs.get(self.key_pairs.len() / 2).copied()
+    /// Returns the median time of one key pair, in seconds.
+    pub(crate) fn key_pair(&self) -> Option<f64> {
+        quantile(&self.key_pairs, 0.5)
     }
 }
 
@@ -115,7 +117,8 @@ pub(crate) fn measure(
                 rates.sorted.push(f64::from(done) / start.elapsed().as_secs_f64());
                 if groups::ours().any(|group| group == rates.group) {
                     let time = time_key_pair(&context, rates.group);
-                    rates.key_pairs.push(time.map_err(Failure::about(rates.group.name))?);
+                    let time = time.map_err(Failure::about(rates.group.name))?;
+                    rates.key_pairs.push(time.as_secs_f64());
                 }
             }
         }
@@ -123,7 +126,7 @@ pub(crate) fn measure(
     }
     for rates in &mut rates {
         rates.sorted.sort_by(f64::total_cmp);
-        rates.key_pairs.sort();
+        rates.key_pairs.sort_by(f64::total_cmp);
     }
     Ok(Measured { libssl: context.libraries().version_text(), rates })
 }

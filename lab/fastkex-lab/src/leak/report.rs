@@ -80,7 +80,7 @@ impl Row {
         }
     }
 
-    fn says(&self) -> String {
+    fn verdict_text(&self) -> String {
         let verdict = match self.verdict {
             Verdict::TooFew => "too few",
             Verdict::Nothing => "",
@@ -144,7 +144,7 @@ pub(crate) fn print(rows: &[Row]) -> Result<(), Failure> {
             row.visible.map_or_else(|| "-".to_owned(), cycles),
             format!("{:+.1}", row.comparison.t),
             row.of(),
-            row.says(),
+            row.verdict_text(),
         ]);
     }
     output::line(format_args!("\n{table}\n"))?;

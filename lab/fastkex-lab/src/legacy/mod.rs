@@ -114,15 +114,15 @@ impl DemoLegacy {
             plan.samples,
             plan.connections
         );
-        let found = on(client, || comparison.run(&plan, [client, server], machine, load))?;
+        let measured = on(client, || comparison.run(&plan, [client, server], machine, load))?;
         drop(comparison);
-        let first = outcome::write(&output, "openssl-1.1.1.json", &found)?;
+        let first = outcome::write(&output, "openssl-1.1.1.json", &measured)?;
         let mut files = vec![first];
         if !self.alone {
             files.extend(self.others(&set.stage, &programs, &plan, &output)?);
         }
         drop(set);
-        outcome::tell(&found, &files, &output)
+        outcome::report(&measured, &files, &output)
     }
 
     fn plan(&self) -> Plan {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use figures::{Claim, Recorded};
+use figures::{Claim, Input};
 use measure::{Align, Table, grouped, quantile};
 use output::{Failure, Outcome};
 use timer::results::{Run, Series};
@@ -22,10 +22,10 @@ pub(crate) fn write(folder: &Path, name: &str, run: &Run) -> Result<PathBuf, Fai
 
 /// Draws figure 5 of each file, makes the page, and prints the findings on OpenSSL 1.1.1 and the
 /// tables of all runs.
-pub(crate) fn tell(found: &Run, files: &[PathBuf], folder: &Path) -> Outcome {
-    let recorded = Recorded::read(files)?;
+pub(crate) fn report(measured: &Run, files: &[PathBuf], folder: &Path) -> Outcome {
+    let input = Input::read(files)?;
     let mut is_well = true;
-    for (_, run) in &recorded.runs {
+    for (_, run) in &input.runs {
         let server = run.scene.as_ref().and_then(|scene| scene.servers.first());
         let server = server.map_or("", |server| server);
         say(format_args!("\n{server}, client with {}:\n{}", run.client, table(run)))?;
@@ -35,11 +35,11 @@ pub(crate) fn tell(found: &Run, files: &[PathBuf], folder: &Path) -> Outcome {
         }
     }
     say("\nThe artifact's claims about handshakes (F.5.2), on OpenSSL 1.1.1:")?;
-    for (number, claim) in figures::claims(found).iter().enumerate() {
+    for (number, claim) in figures::claims(measured).iter().enumerate() {
         say(format_args!("{}. {}", number + 1, sentence(claim)))?;
     }
     say("")?;
-    for path in draw(&recorded, folder)? {
+    for path in draw(&input, folder)? {
         say(path.display())?;
     }
     Ok(is_well)
@@ -84,12 +84,13 @@ fn sentence(claim: &Claim) -> String {
         Some(true) => "holds",
         Some(false) => "does not hold",
     };
-    let apart = if claim.apart { "quartiles are apart" } else { "quartiles overlap" };
-    format!("{text}: {verdict}: {} ({apart})", claim.pairs.join("; "))
+    let quartiles =
+        if claim.quartiles_separate { "quartiles are apart" } else { "quartiles overlap" };
+    format!("{text}: {verdict}: {} ({quartiles})", claim.pairs.join("; "))
 }
 
 /// Draws figure 5 of each run, and writes the page with all results.
-fn draw(recorded: &Recorded, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn draw(input: &Input, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut written = Vec::new();
     let mut put = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
@@ -97,7 +98,7 @@ fn draw(recorded: &Recorded, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         written.push(path);
         Ok::<_, Failure>(())
     };
-    let figures = recorded.figures()?;
+    let figures = input.figures()?;
     for figure in figures.iter().filter(|figure| figure.name.ends_with("rates")) {
         let name =
             format!("figure-5-{}", figure.name.trim_end_matches("rates").trim_end_matches('-'));
@@ -106,8 +107,8 @@ fn draw(recorded: &Recorded, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         let png = figures::png(&figure.svg).map_err(Failure::about("cannot draw"))?;
         put(&format!("{name}.png"), &png)?;
     }
-    let names: Vec<_> = recorded.runs.iter().map(|(name, _)| name.clone()).collect();
-    put("report.html", figures::page(recorded, TITLE, &names)?.as_bytes())?;
+    let names: Vec<_> = input.runs.iter().map(|(name, _)| name.clone()).collect();
+    put("report.html", figures::page(input, TITLE, &names)?.as_bytes())?;
     Ok(written)
 }
 
@@ -117,9 +118,9 @@ mod tests {
 
     #[test]
     fn claims_are_told_as_they_are() {
-        let claim = |holds, apart| {
+        let claim = |holds, quartiles_separate| {
             let pairs = vec!["a +1.0 % against b".into(), "a +2.0 % against c".into()];
-            sentence(&Claim { text: "a is faster", holds, pairs, apart })
+            sentence(&Claim { text: "a is faster", holds, pairs, quartiles_separate })
         };
         assert_eq!(
             claim(Some(true), true),

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use clap::Args;
-use figures::{Batches, Point, Recorded};
+use figures::{Batches, Input, Point};
 use indicatif::ProgressBar;
 use measure::{Align, Options, Table};
 use serde::{Deserialize, Serialize};
@@ -222,9 +222,9 @@ impl ForSet for OfSet<'_> {
 
 /// Reads a file with measurements of batches only. This command has no tables for other data.
 fn read(path: &Path) -> Result<Batches, Failure> {
-    let recorded = Recorded::read(&[path.to_owned()])?;
-    match <[_; 1]>::try_from(recorded.batches) {
-        Ok([(_, batches)]) if recorded.runs.is_empty() => Ok(batches),
+    let input = Input::read(&[path.to_owned()])?;
+    match <[_; 1]>::try_from(input.batches) {
+        Ok([(_, batches)]) if input.runs.is_empty() => Ok(batches),
         _ => Err(Failure::new(format!(
             "{}: not what 'fastkex-lab plot batches --json' writes: try 'fastkex-lab plot {0}'",
             path.display()

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use output::Failure;
 
 use crate::client::Client;
-use crate::demo::heard::in_nginx_page;
+use crate::demo::observed_group::in_nginx_page;
 
 /// Enough to keep two processors busy while some threads wait.
 const THREADS: usize = 4;

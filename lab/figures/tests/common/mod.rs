@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use figures::Recorded;
+use figures::Input;
 use timer::results::{
     MessageBytes, Peak, PeakStep, Plan, Run, Sample, Scene, Series, Traffic, What,
 };
@@ -168,9 +168,9 @@ pub(crate) fn http() -> Run {
 }
 
 /// Wraps runs as if they had been read from files.
-pub(crate) fn recorded(runs: impl IntoIterator<Item = Run>) -> Recorded {
+pub(crate) fn input(runs: impl IntoIterator<Item = Run>) -> Input {
     let named = |(i, run)| (format!("{i}.json"), run);
-    Recorded { runs: runs.into_iter().enumerate().map(named).collect(), ..Recorded::default() }
+    Input { runs: runs.into_iter().enumerate().map(named).collect(), ..Input::default() }
 }
 
 /// Returns a folder for output that can be looked at after the test.

@@ -13,7 +13,8 @@ use secret::Secret;
 pub(crate) use exchange::X25519;
 pub(crate) use signature::{Ed25519, sign_item, verify_item};
 
-use crate::key::{self, Half, KeyType};
+use crate::key;
+use crate::key_type::{Half, KeyType};
 use crate::libcrypto::Libcrypto;
 use crate::types::{GetRaw, Pkey, PkeyContext, PkeyMethod};
 

@@ -179,7 +179,6 @@ unsafe extern "C" fn control(
         let Some(libcrypto) = Libcrypto::get() else { return UNSUPPORTED };
         match what {
             CTRL_DIGEST_INIT => 1,
-            // SAFETY: a function without arguments.
             CTRL_DIGEST if argument.is_null() => 1,
             CTRL_DIGEST => {
                 // SAFETY: a function without arguments.

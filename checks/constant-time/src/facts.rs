@@ -7,7 +7,7 @@ use crate::value::{Value, Word};
 /// Facts about a function as a whole. Each pass over the function starts from the facts of the pass
 /// before.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Learnt {
+pub(crate) struct Facts {
     words: Vec<Word>,
     /// Words through which memory was read or written.
     pointers: BTreeSet<usize>,
@@ -19,7 +19,7 @@ pub(crate) struct Learnt {
     /// that a call fills or copies.
     arrays: BTreeMap<i64, i64>,
     /// The parts of the stack that may be written through addresses.
-    lost: Vec<(i64, i64)>,
+    writable: Vec<(i64, i64)>,
     /// The end of the stack, including the usable part beyond its pointer.
     bottom: i64,
     /// Stores to places on the stack: their size, and true if the word is public. First as of the
@@ -27,26 +27,26 @@ pub(crate) struct Learnt {
     stored: [BTreeMap<i64, (usize, bool)>; 2],
     /// The least possible places of stores of non-public values to an unknown place. First as of
     /// the last walk, then as of this one.
-    spoilt: [BTreeSet<i64>; 2],
+    unknown_stores: [BTreeSet<i64>; 2],
     /// The number of walks, up to 2.
     walks: u8,
     /// Calls by the address of the instruction: the callee's name, and true if it returns.
     pub(crate) calls: BTreeMap<u64, (String, bool)>,
 }
 
-impl Learnt {
+impl Facts {
     pub(crate) fn new() -> Self {
-        Learnt {
+        Facts {
             words: (0..16).map(Word::Argument).collect(),
             pointers: BTreeSet::new(),
             holders: BTreeSet::new(),
             taken: BTreeSet::new(),
             arrays: BTreeMap::new(),
-            lost: Vec::new(),
+            writable: Vec::new(),
             bottom: 0,
             walks: 0,
             stored: Default::default(),
-            spoilt: Default::default(),
+            unknown_stores: Default::default(),
             calls: BTreeMap::new(),
         }
     }
@@ -101,7 +101,7 @@ impl Learnt {
         if let Some(place) = value.place_on_stack()
             && self.taken.insert(place)
         {
-            self.find_lost();
+            self.find_writable();
         }
     }
 
@@ -110,8 +110,8 @@ impl Learnt {
         self.walks = (self.walks + 1).min(2);
         self.stored.swap(0, 1);
         self.stored[1].clear();
-        self.spoilt.swap(0, 1);
-        self.spoilt[1].clear();
+        self.unknown_stores.swap(0, 1);
+        self.unknown_stores[1].clear();
     }
 
     /// Records a store to a place on the stack, or to an unknown place from there on.
@@ -122,7 +122,7 @@ impl Learnt {
                 *stored = (stored.0.max(bytes), stored.1 && public);
             }
             Value::Frame(place) if !public => {
-                self.spoilt[1].insert(place);
+                self.unknown_stores[1].insert(place);
             }
             _ => {}
         }
@@ -138,7 +138,7 @@ impl Learnt {
             return true;
         }
         let [stored, _] = &self.stored;
-        let [spoilt, _] = &self.spoilt;
+        let [unknown_stores, _] = &self.unknown_stores;
         let mut end = place;
         for (&start, &(bytes, public)) in stored.range(place - LARGEST..) {
             let its_end = start + bytes as i64;
@@ -153,7 +153,7 @@ impl Learnt {
             }
             end = end.max(its_end);
         }
-        end > place && spoilt.range(..end).next_back().is_none_or(|&last| last < place)
+        end > place && unknown_stores.range(..end).next_back().is_none_or(|&last| last < place)
     }
 
     /// Records a position of the stack pointer.
@@ -164,7 +164,7 @@ impl Learnt {
             && offset - RED_ZONE < self.bottom
         {
             self.bottom = offset - RED_ZONE;
-            self.find_lost();
+            self.find_writable();
         }
     }
 
@@ -181,7 +181,7 @@ impl Learnt {
             (start, end) = (start.min(other), end.max(its_end));
         }
         self.arrays.insert(start, end);
-        self.find_lost();
+        self.find_writable();
     }
 
     /// Finds the parts of the stack that may be written through addresses. If an address of an
@@ -189,14 +189,14 @@ impl Learnt {
     /// belongs to no array, the word at it may be written. An array's addresses begin some vectors
     /// before it and include its end, as indices may start above zero. An address beyond the
     /// stack's end is not considered: it is an array's address minus the least index.
-    fn find_lost(&mut self) {
+    fn find_writable(&mut self) {
         const BEFORE: i64 = 128;
-        self.lost.clear();
+        self.writable.clear();
         for &place in self.taken.range(self.bottom..) {
             let below = self.arrays.range(..=place).next_back().filter(|(_, end)| **end >= place);
             let above = self.arrays.range(place..place + BEFORE).next();
             let Some((&start, &end)) = below.or(above) else {
-                self.lost.push((place, place + 1));
+                self.writable.push((place, place + 1));
                 continue;
             };
             let mut end = end;
@@ -206,13 +206,13 @@ impl Learnt {
                 }
                 end = its_end;
             }
-            self.lost.push((start, end));
+            self.writable.push((start, end));
         }
     }
 
     /// Returns true if a place on the stack may be written through an address.
-    pub(crate) fn is_lost(&self, start: i64, bytes: usize) -> bool {
+    pub(crate) fn is_writable(&self, start: i64, bytes: usize) -> bool {
         let end = start.wrapping_add(bytes as i64);
-        self.lost.iter().any(|&(its_start, its_end)| its_start < end && start < its_end)
+        self.writable.iter().any(|&(its_start, its_end)| its_start < end && start < its_end)
     }
 }

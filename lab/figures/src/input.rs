@@ -11,7 +11,7 @@ use crate::{Batches, Figure, runs};
 
 /// The contents of several files.
 #[derive(Clone, Debug, Default)]
-pub struct Recorded {
+pub struct Input {
     /// Runs, each with its file name.
     pub runs: Vec<(String, Run)>,
     /// Measurements of batches, each with its file name.
@@ -21,13 +21,13 @@ pub struct Recorded {
 const EXPECTED: &str =
     "not what --json of 'fastkex time', 'fastkex-lab scene' or 'fastkex-lab plot batches' writes";
 
-impl Recorded {
+impl Input {
     /// Reads files. Each holds a run, measurements of batches, or an array of these.
     ///
     /// # Errors
     /// A file cannot be read, has another format, or holds nothing to draw.
     pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
-        let mut all = Recorded::default();
+        let mut all = Input::default();
         for path in paths {
             all.add(path)?;
         }

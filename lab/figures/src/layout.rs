@@ -12,7 +12,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<<SVGBackend<'static> as DrawingBackend>::ErrorType>>;
 
 /// A figure.
-pub(crate) struct Sheet {
+pub(crate) struct Layout {
     pub(crate) title: String,
     pub(crate) subtitle: String,
     pub(crate) legend: Vec<(String, Style)>,
@@ -67,7 +67,7 @@ const FAINT: RGBColor = RGBColor(0x59, 0x59, 0x59);
 const RULE: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
 const AXIS: RGBColor = RGBColor(0x88, 0x88, 0x88);
 
-impl Sheet {
+impl Layout {
     /// Draws the figure and returns the text of an SVG file.
     pub(crate) fn svg(&self) -> Result<String, String> {
         let subtitle = wrapped(&self.subtitle, TEXT);
@@ -129,7 +129,7 @@ fn width_of(text: &str, size: f64) -> f64 {
     LETTER * size * text.chars().count() as f64
 }
 
-/// Breaks a text into lines of the sheet's width.
+/// Breaks a text into lines of the figure's width.
 fn wrapped(text: &str, size: f64) -> Vec<String> {
     let most = f64::from(WIDTH as i32 - 2 * MARGIN);
     let mut lines: Vec<String> = Vec::new();

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn dumps_cut_short_tell_nothing() {
-        for (dump, heard) in [
+        for (dump, observe) in [
             (
                 include_str!("samples/curl-7.88-trace.txt"),
                 in_curl_trace as fn(&str) -> Option<String>,
@@ -108,11 +108,11 @@ mod tests {
             (include_str!("samples/s_client-3.0-msg.txt"), in_s_client_messages),
         ] {
             let lines: Vec<_> = dump.lines().collect();
-            let told = |kept: usize| heard(&lines[..kept].join("\n")).is_some();
-            let least = (0..=lines.len()).find(|kept| told(*kept)).unwrap();
+            let is_enough = |kept: usize| observe(&lines[..kept].join("\n")).is_some();
+            let least = (0..=lines.len()).find(|kept| is_enough(*kept)).unwrap();
             // The next line begins another message.
             assert!(["<= Recv", "<<< TLS"].iter().any(|start| lines[least].starts_with(start)));
-            assert!((least..=lines.len()).all(told));
+            assert!((least..=lines.len()).all(is_enough));
         }
     }
 

@@ -62,19 +62,19 @@ struct Entry<'a> {
 }
 
 /// All operations to measure for one algorithm.
-pub struct Contest<'a> {
+pub struct Comparison<'a> {
     algorithm: &'static str,
     entries: Vec<Entry<'a>>,
 }
 
-impl<'a> Contest<'a> {
+impl<'a> Comparison<'a> {
     /// Makes an empty comparison.
     pub fn new(algorithm: &'static str) -> Self {
-        Contest { algorithm, entries: Vec::new() }
+        Comparison { algorithm, entries: Vec::new() }
     }
 
     /// Adds an operation of a peer, or one without a counterpart.
-    pub fn enter(
+    pub fn add(
         &mut self,
         implementation: impl Into<String>,
         operation: &'static str,
@@ -84,7 +84,7 @@ impl<'a> Contest<'a> {
     }
 
     /// Adds a variant that only fastkex has, by implementation name and instruction set.
-    pub fn enter_variant(
+    pub fn add_variant(
         &mut self,
         (name, backend): (String, Option<&'static str>),
         operation: &'static str,
@@ -98,7 +98,7 @@ impl<'a> Contest<'a> {
     ///
     /// # Panics
     /// Decapsulation does not return the encapsulated secret.
-    pub fn enter_kem<K: Kem + 'a>(&mut self, side: Side, kem: K) {
+    pub fn add_kem<K: Kem + 'a>(&mut self, side: Side, kem: K) {
         assert_eq!(kem.algorithm(), self.algorithm);
         let (name, backend) = (kem.name(), kem.backend());
         let kem = Rc::new(kem);
@@ -117,7 +117,7 @@ impl<'a> Contest<'a> {
     }
 
     /// Adds the two operations of a key exchange with the public value `peer`.
-    pub fn enter_exchange<X: X25519 + 'a>(&mut self, side: Side, exchange: X, peer: [u8; 32]) {
+    pub fn add_exchange<X: X25519 + 'a>(&mut self, side: Side, exchange: X, peer: [u8; 32]) {
         let (name, backend) = (exchange.name(), exchange.backend());
         let exchange = Rc::new(exchange);
         let (_, secret) = exchange.key_pair();
@@ -132,7 +132,7 @@ impl<'a> Contest<'a> {
     ///
     /// # Panics
     /// The implementation rejects its own signature.
-    pub fn enter_signature<S: Ed25519 + 'a>(&mut self, side: Side, algorithm: S) {
+    pub fn add_signature<S: Ed25519 + 'a>(&mut self, side: Side, algorithm: S) {
         let (name, backend) = (algorithm.name(), algorithm.backend());
         let (message, algorithm) = ([0x5a; signature::MESSAGE_BYTES], Rc::new(algorithm));
         let (public, key) = algorithm.key_pair(&[7; signature::KEY_BYTES]);
@@ -249,26 +249,26 @@ mod tests {
     #[test]
     fn an_operations_figures_stand_together() {
         let ours = Ours::<Sntrup653>::on(Backend::best());
-        let mut contest = Contest::new("sntrup653");
-        contest.enter("one", KEYGEN, Subject::new(1, || ()));
-        contest.enter("other", DERIVE, Subject::new(1, || ()));
-        contest.enter_variant(
+        let mut comparison = Comparison::new("sntrup653");
+        comparison.add("one", KEYGEN, Subject::new(1, || ()));
+        comparison.add("other", DERIVE, Subject::new(1, || ()));
+        comparison.add_variant(
             (ours.name(), ours.backend()),
             KEYGEN,
             "batch of 2",
             Subject::new(2, || ()),
         );
-        let figures = contest.run(&BRIEFLY);
+        let figures = comparison.run(&BRIEFLY);
         let operations: Vec<_> = figures.iter().map(|figure| &*figure.operation).collect();
         assert_eq!(operations, [KEYGEN, "keygen, batch of 2", DERIVE]);
     }
 
     #[test]
     fn a_kem_has_three_figures() {
-        let mut contest = Contest::new("sntrup653");
-        contest.enter_kem(Side::Ours, Ours::<Sntrup653>::on(Backend::best()));
-        contest.enter_kem(Side::Peer, PqClean653);
-        let figures = contest.run(&BRIEFLY);
+        let mut comparison = Comparison::new("sntrup653");
+        comparison.add_kem(Side::Ours, Ours::<Sntrup653>::on(Backend::best()));
+        comparison.add_kem(Side::Peer, PqClean653);
+        let figures = comparison.run(&BRIEFLY);
         let operations: Vec<_> = figures.iter().map(|figure| &*figure.operation).collect();
         let expected = [KEYGEN, KEYGEN, ENCAPSULATE, ENCAPSULATE, DECAPSULATE, DECAPSULATE];
         assert_eq!(operations, expected);
