@@ -59,6 +59,7 @@ enum Command {
     #[command(hide = true, name = testbed::minimal::ROLE)]
     MinimalServer(MinimalServer),
     CeilingClient(ceiling::CeilingClient),
+    CeilingInProcess(ceiling::CeilingInProcess),
 }
 
 /// The minimal server of `ceiling`, `scene` and `self-check`
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         Command::Ceiling(ceiling) => ceiling.run(),
         Command::MinimalServer(server) => testbed::minimal::serve(&server.plan),
         Command::CeilingClient(client) => client.run(),
+        Command::CeilingInProcess(process) => process.run(),
     })
 }
 

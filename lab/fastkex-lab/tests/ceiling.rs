@@ -55,9 +55,28 @@ fn every_group_is_measured_beside_the_null_ones() {
             }
         }
     }
-    assert!(
-        rows.iter().filter(|row| row["group"] == "null").all(|row| row["ratio_to_null"] == 1.0)
-    );
+    for certificate in ["RSA-2048", "ECDSA P-256", "Ed25519"] {
+        for group in ["null", "null-small", "sntrup761", "X25519", "X25519, fastkex"] {
+            let found: Vec<_> = rows
+                .iter()
+                .filter(|row| row["server"] == "in-process" && row["group"] == group)
+                .filter(|row| row["certificate"] == certificate)
+                .collect();
+            assert_eq!(found.len(), 1, "in-process, {certificate}, {group}: {table}");
+            let microseconds = found[0]["microseconds"].as_f64().unwrap();
+            let parts = ["client_microseconds", "server_microseconds"];
+            for part in parts.map(|part| found[0][part].as_f64().unwrap()) {
+                assert!(part > 0.0 && part < 1.5 * microseconds, "{}", found[0]);
+            }
+        }
+    }
+    let nulls = || rows.iter().filter(|row| row["group"] == "null");
+    for row in nulls() {
+        let ratio =
+            if row["server"] == "in-process" { "cpu_ratio_to_null" } else { "ratio_to_null" };
+        assert_eq!(row[ratio], 1.0, "{row}");
+    }
+    assert_eq!(nulls().count(), 3 * (1 + servers.len()));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use measure::{Quartiles, quantile, sorted};
 use nix::time::{ClockId, clock_gettime};
-use openssl_runtime::{MemoryConnection, SslContext};
+use openssl_runtime::{Certificate, Error, KeyType, LibraryContext, MemoryConnection, SslContext};
 use output::Failure;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,25 @@ pub struct Sides {
     pub client: SslContext,
     /// The settings of the server.
     pub server: SslContext,
+}
+
+impl Sides {
+    /// Makes the settings of both sides for a list of groups. The server has a new self-signed
+    /// certificate, which the client verifies.
+    ///
+    /// # Errors
+    /// OpenSSL does not know a group, or lacks an algorithm.
+    pub fn self_signed(
+        context: &LibraryContext,
+        certificate: KeyType,
+        groups: &str,
+    ) -> Result<Self, Error> {
+        let certificate = Certificate::self_signed(context, certificate, &["localhost"])?;
+        Ok(Sides {
+            server: SslContext::server(context, &certificate)?.groups(groups)?.build(),
+            client: SslContext::client(context)?.trust(&certificate)?.groups(groups)?.build(),
+        })
+    }
 }
 
 /// The processor time of one handshake, in microseconds: the lower quartile of all turns.
@@ -43,7 +62,8 @@ pub struct Cost {
 const TURN: Duration = Duration::from_millis(15);
 /// Handshakes at the beginning of a turn that are not measured: they refill the caches.
 const LEAD_IN: usize = 4;
-/// Handshakes before the first turn, in which pools grow to their full size.
+/// Handshakes before the first turn, in which pools grow to their full size. They take a tenth of
+/// the time at most.
 const WARM_UP: usize = 300;
 /// The minimum number of rounds, however long they take.
 const MIN_ROUNDS: usize = 3;
@@ -62,9 +82,14 @@ pub fn handshake_costs(
     finished: &mut dyn FnMut(f64),
 ) -> Result<Vec<Cost>, Failure> {
     let start = Instant::now();
+    let warm_up = time / 10 / candidates.len().max(1) as u32;
     for sides in candidates {
+        let start = Instant::now();
         for _ in 0..WARM_UP {
             handshake(sides)?;
+            if start.elapsed() > warm_up {
+                break;
+            }
         }
     }
     let mut turns: Vec<Vec<Turn>> = candidates.iter().map(|_| Vec::new()).collect();

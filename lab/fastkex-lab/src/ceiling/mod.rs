@@ -1,6 +1,7 @@
 //! `fastkex-lab ceiling`: handshakes per second, compared with a key exchange that costs nothing.
 
 mod client;
+mod in_process;
 mod plan;
 mod report;
 
@@ -23,13 +24,15 @@ use plan::{Candidate, Listener, Plan, Task};
 use report::Report;
 
 pub(crate) use client::CeilingClient;
+pub(crate) use in_process::CeilingInProcess;
 
 /// Measure TLS handshakes per second, compared with a key exchange that costs nothing
 ///
 /// Full TLS 1.3 handshakes over loopback: no resumption, one key share, a new connection each, one
 /// at a time. Client and server run on one processor, so connections per second measure the work of
 /// both. The groups take turns, in another order in each round. Ratios are medians of the ratios
-/// within a round. Clients are the system's OpenSSL and those named by --openssl. Servers are a
+/// within a round. Handshakes in one process without sockets come first: their processor time varies
+/// by 2 to 3 %. Clients are the system's OpenSSL and those named by --openssl. Servers are a
 /// minimal one with the same OpenSSL, then nginx with its own. The exit status is 1 if a
 /// measurement failed. Programs that are not installed are named and left out.
 #[derive(Args, Debug)]
@@ -59,8 +62,10 @@ pub(crate) struct Ceiling {
 
 /// The server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 enum ServerKind {
+    /// Client and server in one process, without sockets.
+    InProcess,
     Minimal,
     Nginx,
 }
@@ -152,6 +157,9 @@ impl Ceiling {
         };
         for folder in folders {
             let plan = Plan { openssl: folder, ..plan.clone() };
+            if self.wants(ServerKind::InProcess) {
+                self.run_in_process(&set.stage, &plan, &certificates, &mut report);
+            }
             if self.wants(ServerKind::Minimal) {
                 let (openssl, groups) = (plan.openssl.as_deref(), plan::candidates());
                 let minimal = ServerKind::Minimal;
@@ -192,6 +200,8 @@ impl Ceiling {
         let mut answering = None;
         for certificate in certificates {
             let started = match kind {
+                // No server takes part.
+                ServerKind::InProcess => return None,
                 ServerKind::Nginx => testbed::nginx(set, certificate.key_type, &offers),
                 ServerKind::Minimal => {
                     testbed::minimal::start_known(set, certificate.key_type, &offers, openssl)
@@ -233,6 +243,27 @@ impl Ceiling {
         self.server.is_empty() || self.server.contains(&kind)
     }
 
+    /// Measures handshakes in one process and adds the results to the report.
+    fn run_in_process(
+        &self,
+        stage: &Stage,
+        plan: &Plan,
+        certificates: &[Trusted],
+        report: &mut Report,
+    ) {
+        let task = in_process::Task {
+            plan: plan.clone(),
+            certificates: certificates.iter().map(|one| one.key_type.name().into()).collect(),
+            seconds: self.rounds as f64 * self.seconds,
+        };
+        let seconds = task.expected_time().as_secs_f64();
+        eprintln!("ceiling: {} in one process, about {seconds:.0} s", client_name(plan));
+        match in_process::run(stage, &task) {
+            Ok(results) => report.add_in_process(results),
+            Err(failure) => report.fail(&Failure::new(format!("in one process: {failure}"))),
+        }
+    }
+
     /// Runs a client against a server and adds the results to the report.
     fn run_task(&self, stage: &Stage, plan: &Plan, server: &Answering, report: &mut Report) {
         let task = Task {
@@ -241,8 +272,7 @@ impl Ceiling {
             rounds: self.rounds,
             seconds: self.seconds,
         };
-        let folder = plan.openssl.as_ref().map(|folder| folder.display().to_string());
-        let client = folder.as_deref().unwrap_or("the system's OpenSSL");
+        let client = client_name(plan);
         let seconds = client::expected_time(&task).as_secs_f64();
         eprintln!("ceiling: {client} to {}, about {seconds:.0} s", server.name);
         match client::run(stage, &task) {
@@ -266,7 +296,7 @@ impl Ceiling {
 
     /// Writes the results to standard output or to the chosen file.
     fn publish(&self, report: &Report) -> Result<(), Failure> {
-        let json = serde_json::to_string_pretty(&report.rows).map_err(Failure::new)?;
+        let json = serde_json::to_string_pretty(&report.all_rows()).map_err(Failure::new)?;
         let file = match &self.json {
             Some(None) => {
                 println!("{json}");
@@ -279,6 +309,12 @@ impl Ceiling {
         println!("{report}\n{} has the same as JSON.", file.display());
         Ok(())
     }
+}
+
+/// Returns the name of a client's OpenSSL in messages.
+fn client_name(plan: &Plan) -> String {
+    let folder = plan.openssl.as_ref().map(|folder| folder.display().to_string());
+    folder.unwrap_or_else(|| "the system's OpenSSL".into())
 }
 
 /// Returns a command that runs this program in another role, described by a file in the stage's

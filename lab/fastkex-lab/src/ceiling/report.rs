@@ -8,7 +8,7 @@ use serde::Serialize;
 use output::Failure;
 
 use super::plan::{self, NULL, NULL_SMALL, Results, Samples, X25519};
-use super::{Answering, ServerKind};
+use super::{Answering, ServerKind, in_process};
 
 /// All results.
 pub(crate) struct Report {
@@ -16,6 +16,8 @@ pub(crate) struct Report {
     seconds: f64,
     core: Option<usize>,
     pub(crate) rows: Vec<Row>,
+    /// Handshakes in one process.
+    in_process: Vec<InProcessRow>,
     failures: usize,
 }
 
@@ -60,9 +62,37 @@ pub(crate) struct Row {
     seconds_per_round: f64,
 }
 
+/// Handshakes in one process, with one group and one certificate.
+#[derive(Debug, Serialize)]
+pub(crate) struct InProcessRow {
+    server: ServerKind,
+    openssl: String,
+    certificate: String,
+    group: &'static str,
+    client_share_bytes: usize,
+    server_share_bytes: usize,
+    /// The processor time of both sides, of the client and of the server: lower quartiles.
+    microseconds: f64,
+    client_microseconds: f64,
+    server_microseconds: f64,
+    spread: f64,
+    /// The processor time with the null group of sntrup761's size, divided by the time with this
+    /// group: the median of all rounds.
+    cpu_ratio_to_null: f64,
+    handshakes: usize,
+}
+
+/// A row of the JSON file.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum AnyRow<'a> {
+    InProcess(&'a InProcessRow),
+    Server(&'a Row),
+}
+
 impl Report {
     pub(crate) fn new(rounds: usize, seconds: f64, core: Option<usize>) -> Self {
-        Report { rounds, seconds, core, rows: Vec::new(), failures: 0 }
+        Report { rounds, seconds, core, rows: Vec::new(), in_process: Vec::new(), failures: 0 }
     }
 
     /// Prints a failure and records it.
@@ -74,6 +104,37 @@ impl Report {
     /// Returns true if nothing failed.
     pub(crate) fn is_complete(&self) -> bool {
         self.failures == 0
+    }
+
+    /// Returns all rows, handshakes in one process first.
+    pub(crate) fn all_rows(&self) -> Vec<AnyRow<'_>> {
+        let in_process = self.in_process.iter().map(AnyRow::InProcess);
+        in_process.chain(self.rows.iter().map(AnyRow::Server)).collect()
+    }
+
+    /// Adds results of handshakes in one process. The null group, which the others are compared
+    /// with, comes first for each certificate.
+    pub(crate) fn add_in_process(&mut self, results: in_process::Results) {
+        let candidates = plan::candidates();
+        for in_process::LabeledCost { certificate, label, cost } in results.costs {
+            let Some(candidate) = candidates.iter().find(|one| one.label == label) else {
+                continue;
+            };
+            self.in_process.push(InProcessRow {
+                server: ServerKind::InProcess,
+                openssl: results.openssl.clone(),
+                certificate,
+                group: candidate.label,
+                client_share_bytes: candidate.group.client_bytes,
+                server_share_bytes: candidate.group.server_bytes,
+                microseconds: cost.microseconds,
+                client_microseconds: cost.client_microseconds,
+                server_microseconds: cost.server_microseconds,
+                spread: cost.spread,
+                cpu_ratio_to_null: 1.0 / cost.ratio,
+                handshakes: cost.handshakes,
+            });
+        }
     }
 
     /// Adds a client's results with a server.
@@ -135,8 +196,49 @@ fn processor_time(samples: &Samples) -> Option<f64> {
     Some((samples.client_seconds + samples.server_seconds?) / samples.connections as f64)
 }
 
+impl Report {
+    /// Writes the table of handshakes in one process, if there are any.
+    fn write_in_process(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.in_process.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new(&[
+            ("OpenSSL", Align::Left),
+            ("certificate", Align::Left),
+            ("group", Align::Left),
+            ("both \u{b5}s", Align::Right),
+            ("client \u{b5}s", Align::Right),
+            ("server \u{b5}s", Align::Right),
+            ("of null", Align::Right),
+            ("spread", Align::Right),
+        ]);
+        for row in &self.in_process {
+            table.row([
+                row.openssl.clone(),
+                row.certificate.clone(),
+                row.group.into(),
+                grouped(row.microseconds),
+                grouped(row.client_microseconds),
+                grouped(row.server_microseconds),
+                format!("{:.3}", row.cpu_ratio_to_null),
+                measure::percent(row.spread),
+            ]);
+        }
+        writeln!(
+            f,
+            "{table}\n\n\
+             Processor time of full TLS 1.3 handshakes between a client and a server in one process, without sockets: lower quartiles\n\
+             of turns of 15 ms. 'of null' is the time with null divided by the time with this group, the median of all rounds.\n"
+        )
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_in_process(f)?;
+        if self.rows.is_empty() {
+            return write!(f, "{}", measure::machine());
+        }
         let mut table = Table::new(&[
             ("server", Align::Left),
             ("client", Align::Left),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use measure::{Align, Machine, Table};
-use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext};
+use openssl_runtime::{KeyType, Libraries, LibraryContext, SslContext};
 use serde::Serialize;
 use timer::{Cost, Sides, handshake_costs};
 
@@ -16,9 +16,6 @@ use output::{Failure, Outcome};
 
 /// The time for each line: ten seconds in total on OpenSSL 3.5 and later.
 pub(super) const TIME: Duration = Duration::from_millis(1200);
-/// The name that the certificates are for.
-const SERVER_NAME: &str = "localhost";
-
 /// Arguments of `--handshakes`.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
@@ -142,7 +139,7 @@ pub(super) fn run(arguments: &Arguments, time: Duration, json: bool) -> Outcome 
             if !has_group(context, &group) {
                 continue;
             }
-            let settings = settings_for(context, kind, &group);
+            let settings = Sides::self_signed(context, kind, &group);
             sides.push(settings.map_err(Failure::about(&group))?);
             labels.push((group, part));
         }
@@ -187,19 +184,6 @@ fn our_group(name: &str) -> Result<&'static str, Failure> {
 
 fn has_group(context: &LibraryContext, name: &str) -> bool {
     SslContext::client(context).and_then(|client| client.groups(name)).is_ok()
-}
-
-/// Makes the settings of both sides: the server has a self-signed certificate, which the client
-/// trusts.
-fn settings_for(
-    context: &LibraryContext,
-    kind: KeyType,
-    group: &str,
-) -> Result<Sides, openssl_runtime::Error> {
-    let certificate = Certificate::self_signed(context, kind, &[SERVER_NAME])?;
-    let server = SslContext::server(context, &certificate)?.groups(group)?.build();
-    let client = SslContext::client(context)?.trust(&certificate)?.groups(group)?.build();
-    Ok(Sides { client, server })
 }
 
 fn print(rows: &[Row], machine: &Machine) -> Result<(), Failure> {
