@@ -25,6 +25,22 @@ pub(crate) fn context(module: &Path) -> Result<LibraryContext, Failure> {
     Ok(context)
 }
 
+/// Opens a TCP connection to a server on loopback.
+pub(crate) fn connect(port: u16) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    Ok(stream)
+}
+
+/// Closes a TLS connection, and waits until the server has closed it, too. nginx closes without
+/// close_notify once it has checked this side's Finished.
+pub(crate) fn finish(mut stream: TlsStream<TcpStream>) -> Result<(), Failure> {
+    stream.close().map_err(Failure::about("closing"))?;
+    io::copy(&mut stream.into_inner(), &mut io::sink()).map_err(Failure::about("closing"))?;
+    Ok(())
+}
+
 /// A client that offers one group.
 pub(crate) struct Client {
     pub(crate) group: Group,
@@ -47,13 +63,7 @@ impl Client {
     /// Performs a full TLS 1.3 handshake with a server on loopback. It must use the group, in one
     /// round trip.
     pub(crate) fn connect(&self, port: u16) -> Result<TlsStream<TcpStream>, Failure> {
-        let connect = || {
-            let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-            stream.set_nodelay(true)?;
-            stream.set_read_timeout(Some(TIMEOUT))?;
-            Ok(stream)
-        };
-        let stream = connect().map_err(|error: io::Error| Failure::new(error))?;
+        let stream = connect(port).map_err(Failure::about("connecting"))?;
         let stream = TlsStream::new(&self.context, stream, Some("localhost"));
         let stream = stream.map_err(Failure::new)?;
         let summary = stream.summary();

@@ -40,14 +40,14 @@ pub(crate) struct Leak {
     /// Print one JSON array instead of a table
     #[arg(long)]
     json: bool,
-    /// Parameter sets, x25519 and ed25519, apart by commas
+    /// Parameter sets, x25519 and ed25519, comma-separated
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = curves::parser(), default_value = "sntrup761")]
     algorithm: Vec<String>,
-    /// Instruction sets, apart by commas: portable, avx2, avx512 [default: all that this machine
+    /// Instruction sets, comma-separated: portable, avx2, avx512 [default: all that this machine
     /// has]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
     backend: Vec<Backend>,
-    /// Operations, apart by commas [default: all]
+    /// Operations, comma-separated [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = PossibleValuesParser::new(OPERATIONS))]
     operation: Vec<String>,
     /// Seconds for each line of the table; some thousand times are taken in any case

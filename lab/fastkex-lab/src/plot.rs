@@ -9,11 +9,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use figures::Input;
 use output::{Failure, Outcome};
 
-/// Draw what --json of 'fastkex time', 'scene' or 'plot batches' wrote
+/// Draw the output of --json of 'fastkex time', 'speed --handshakes', 'scene' or 'plot batches'
 ///
 /// Draws all data in the files: cumulative distributions of connections per second and of the time
-/// of a connection, latency by number of requests, peaks, batch sizes. Beside the figures,
-/// NAME.json and NAME*.csv hold the data. A file called 'batches' must be given as './batches'.
+/// of a connection, latency by number of requests, peaks, batch sizes, processor time of
+/// handshakes. Beside the figures, NAME.json and NAME*.csv hold the data. A file called 'batches'
+/// must be given as './batches'.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -29,7 +30,7 @@ pub(crate) struct Plot {
     /// Start of the names of all files that are written
     #[arg(long, value_name = "NAME", default_value = "fastkex-plot")]
     output: PathBuf,
-    /// Kinds of figures, apart by commas
+    /// Kinds of figures, comma-separated
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "svg,png")]
     format: Vec<Format>,
 }

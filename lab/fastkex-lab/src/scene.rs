@@ -44,7 +44,7 @@ enum Kind {
 /// Handshakes with stunnel, nginx and a minimal server (OpenSSLNTRU, figure 5)
 #[derive(Args, Debug)]
 struct HandshakeScene {
-    /// Servers, apart by commas [default: all]
+    /// Servers, comma-separated [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     server: Vec<ServerKind>,
     /// The server's certificate: rsa-2048, ecdsa-p-256 or ed25519
@@ -79,7 +79,7 @@ struct DotScene {
 /// 3)
 #[derive(Args, Debug)]
 struct HttpScene {
-    /// Requests on a connection; several numbers, apart by commas, take turns
+    /// Requests on a connection; several numbers, comma-separated, take turns
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = requests, default_value = "1,2,10,25")]
     requests: Vec<usize>,
     /// Bytes of the page
@@ -97,7 +97,7 @@ struct HttpScene {
 /// Arguments of all scenes.
 #[derive(Args, Debug)]
 struct SettingArguments {
-    /// Groups, apart by commas, each of them timed by itself; with '@fastkex', X25519 and Ed25519
+    /// Groups, comma-separated, each of them timed by itself; with '@fastkex', X25519 and Ed25519
     /// are fastkex's at both ends; without it X25519, P-256, 'X25519@fastkex', sntrup761,
     /// sntrup857, X25519SNTRUP761, and X25519MLKEM768 where OpenSSL has it
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use output::Failure;
 use serde_json::Value;
-use timer::results::{Peak, Run, Sample, Series};
+use timer::results::{HandshakeCosts, Peak, Run, Sample, Series};
 
-use crate::{Batches, Figure, runs};
+use crate::{Batches, Figure, costs, runs};
 
 /// The contents of several files.
 #[derive(Clone, Debug, Default)]
@@ -16,13 +16,15 @@ pub struct Input {
     pub runs: Vec<(String, Run)>,
     /// Measurements of batches, each with its file name.
     pub batches: Vec<(String, Batches)>,
+    /// Processor times of handshakes, each with its file name.
+    pub costs: Vec<(String, HandshakeCosts)>,
 }
 
-const EXPECTED: &str =
-    "not what --json of 'fastkex time', 'fastkex-lab scene' or 'fastkex-lab plot batches' writes";
+const EXPECTED: &str = "not what --json of 'fastkex time', 'fastkex speed --handshakes', 'fastkex-lab scene' or 'fastkex-lab plot batches' writes";
 
 impl Input {
-    /// Reads files. Each holds a run, measurements of batches, or an array of these.
+    /// Reads files. Each holds a run, measurements of batches or of handshakes, or an array of
+    /// these.
     ///
     /// # Errors
     /// A file cannot be read, has another format, or holds nothing to draw.
@@ -53,6 +55,11 @@ impl Input {
                 let problem = batches.problem();
                 self.batches.push((file.clone(), batches));
                 problem
+            } else if value.get("rows").is_some() {
+                let costs: HandshakeCosts = serde_json::from_value(value).map_err(other)?;
+                let problem = costs::problem(&costs);
+                self.costs.push((file.clone(), costs));
+                problem
             } else {
                 let run: Run = serde_json::from_value(value).map_err(other)?;
                 let problem = problem(&run);
@@ -75,9 +82,11 @@ impl Input {
         let of_runs = self.runs.iter().map(|(_, run)| runs::figures(run));
         let of_batches =
             self.batches.iter().map(|(_, batches)| batches.figure().map(|figure| vec![figure]));
-        let counts = [self.runs.len(), self.batches.len()];
+        let of_costs =
+            self.costs.iter().map(|(_, costs)| costs::figure(costs).map(|figure| vec![figure]));
+        let counts = [self.runs.len(), self.batches.len(), self.costs.len()];
         let numbers = counts.iter().flat_map(|&count| (1..=count).map(move |i| (i, count > 1)));
-        for (figures, (number, several)) in of_runs.chain(of_batches).zip(numbers) {
+        for (figures, (number, several)) in of_runs.chain(of_batches).chain(of_costs).zip(numbers) {
             for figure in figures.map_err(Failure::about("cannot draw"))? {
                 let name = if several { format!("{number}-{}", figure.name) } else { figure.name };
                 all.push(Figure { name, ..figure });

@@ -47,6 +47,43 @@ pub(crate) struct Bar {
     pub(crate) label: String,
 }
 
+/// A bar with its name on the left axis.
+pub(crate) struct NamedBar {
+    pub(crate) name: String,
+    pub(crate) style: Style,
+    pub(crate) value: f64,
+    /// The text beside its end.
+    pub(crate) label: String,
+}
+
+impl Panel {
+    /// Makes a panel of bars, the first at the top, over an axis of numbers from zero.
+    pub(crate) fn of_bars(title: String, unit: &str, bars: Vec<NamedBar>) -> Self {
+        let count = bars.len();
+        let values = bars.iter().map(|bar| bar.value);
+        let mut x = Axis::linear(unit, values, true, measure::grouped);
+        // Room for the number beside the longest bar.
+        x.range.1 *= 1.15;
+        let names: Vec<String> = bars.iter().map(|bar| bar.name.clone()).collect();
+        let y = Axis {
+            range: (-0.6, count as f64 - 0.4),
+            ticks: (0..count).map(|i| i as f64).collect(),
+            ..Axis::linear("", [0.0].into_iter(), true, move |place| {
+                let row = place.round().max(0.0) as usize;
+                names.get(names.len().wrapping_sub(row + 1)).cloned().unwrap_or_default()
+            })
+        };
+        let bar = |(i, bar): (usize, NamedBar)| Bar {
+            style: bar.style,
+            y: (count - 1 - i) as f64,
+            value: bar.value,
+            label: bar.label,
+        };
+        let bars = bars.into_iter().enumerate().map(bar).collect();
+        Panel { title, x, y, curves: Vec::new(), bars }
+    }
+}
+
 const WIDTH: u32 = 860;
 const MARGIN: i32 = 20;
 const PANEL: u32 = 350;

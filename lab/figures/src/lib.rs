@@ -1,5 +1,6 @@
 //! Figures, tables of samples and a report, made from timer results ([`timer::results::Run`]) and
-//! from measured costs of key batches ([`Batches`]).
+//! from measured costs of key batches ([`Batches`]) and of handshakes
+//! ([`timer::results::HandshakeCosts`]).
 //!
 //! Figures are SVG by `plotters`. [`png`] renders them with a built-in font, so the machine needs
 //! no fonts.
@@ -9,6 +10,7 @@
 
 mod axis;
 mod batches;
+mod costs;
 mod findings;
 mod input;
 mod layout;
@@ -29,7 +31,8 @@ pub use report::page;
 /// A figure.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Its name in file names: `rates`, `times`, `latency`, `peaks`, `clients`, `batches`.
+    /// Its name in file names: `rates`, `times`, `latency`, `peaks`, `clients`, `batches`,
+    /// `handshakes`.
     pub name: String,
     /// Its title for readers.
     pub title: String,

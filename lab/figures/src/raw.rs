@@ -7,16 +7,17 @@ use std::path::{Path, PathBuf};
 use csv::Writer;
 use output::Failure;
 use serde::Serialize;
-use timer::results::{Run, What};
+use timer::results::{HandshakeCosts, Run, What};
 
 use crate::{Batches, Input, Point};
 
-/// One of the two kinds of content of a file.
+/// One of the kinds of content of a file.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Any<'a> {
     Run(&'a Run),
     Batches(&'a Batches),
+    Costs(&'a HandshakeCosts),
 }
 
 /// The first columns of a row, which identify its run and series.
@@ -105,10 +106,26 @@ struct PointRow<'a> {
     stack_bytes: Option<usize>,
 }
 
+#[derive(Serialize)]
+struct CostRow<'a> {
+    run: usize,
+    file: &'a str,
+    openssl: &'a str,
+    certificate: &'a str,
+    group: &'a str,
+    module: &'a str,
+    microseconds: f64,
+    client_microseconds: f64,
+    server_microseconds: f64,
+    ratio: f64,
+    spread: f64,
+    handshakes: usize,
+}
+
 impl Input {
     /// Writes the measurements as `BASE.json`, which can be read again. Also writes the tables that
     /// have rows: `BASE.csv` (samples), `BASE-connections.csv`, `BASE-clients.csv` (the steps
-    /// towards a peak) and `BASE-batches.csv`. Returns their paths.
+    /// towards a peak), `BASE-batches.csv` and `BASE-handshakes.csv`. Returns their paths.
     ///
     /// `comes_from` are the files that were read. If `BASE.json` is the only one, it is left as it
     /// is.
@@ -127,11 +144,12 @@ impl Input {
         if !spared {
             self.write_json(&json)?;
         }
-        let tables: [(&str, Fill); 4] = [
+        let tables: [(&str, Fill); 5] = [
             (".csv", Self::samples),
             ("-connections.csv", Self::connections),
             ("-clients.csv", Self::clients),
             ("-batches.csv", Self::points),
+            ("-handshakes.csv", Self::costs),
         ];
         let mut paths = vec![json];
         for (ending, fill) in tables {
@@ -148,9 +166,32 @@ impl Input {
     fn write_json(&self, json: &Path) -> Result<(), Failure> {
         let runs = self.runs.iter().map(|(_, run)| Any::Run(run));
         let batches = self.batches.iter().map(|(_, batches)| Any::Batches(batches));
-        let all: Vec<_> = runs.chain(batches).collect();
+        let costs = self.costs.iter().map(|(_, costs)| Any::Costs(costs));
+        let all: Vec<_> = runs.chain(batches).chain(costs).collect();
         let text = serde_json::to_string(&all).map_err(Failure::about(json.display()))?;
         std::fs::write(json, text + "\n").map_err(Failure::about(json.display()))
+    }
+
+    fn costs(&self, table: &mut Table<'_>) -> Result<(), Failure> {
+        for (run, (file, costs)) in self.costs.iter().enumerate() {
+            for row in &costs.rows {
+                table.row(CostRow {
+                    run: run + 1,
+                    file,
+                    openssl: &costs.openssl,
+                    certificate: &row.certificate,
+                    group: &row.group,
+                    module: row.module.text(),
+                    microseconds: row.cost.microseconds,
+                    client_microseconds: row.cost.client_microseconds,
+                    server_microseconds: row.cost.server_microseconds,
+                    ratio: row.cost.ratio,
+                    spread: row.cost.spread,
+                    handshakes: row.cost.handshakes,
+                })?;
+            }
+        }
+        Ok(())
     }
 
     fn samples(&self, table: &mut Table<'_>) -> Result<(), Failure> {

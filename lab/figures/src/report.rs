@@ -3,11 +3,11 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use measure::{grouped, quantile};
 use output::Failure;
-use timer::results::{Peak, Run, Series, What};
+use timer::results::{CostRow, HandshakeCosts, Peak, Run, Series, What};
 
 use crate::findings::{self, Order, signed};
 use crate::published::{self, Source};
-use crate::{Batches, Figure, Input, names, runs};
+use crate::{Batches, Figure, Input, costs, names, runs};
 
 const STYLE: &str = include_str!("report.css");
 
@@ -24,6 +24,10 @@ pub fn page(input: &Input, title: &str, raw: &[String]) -> Result<String, Failur
     for (number, (file, batches)) in input.batches.iter().enumerate() {
         let figure = batches.figure().map_err(Failure::about("cannot draw"))?;
         sections.push(of_batches(number + 1, file, batches, &figure));
+    }
+    for (number, (file, costs)) in input.costs.iter().enumerate() {
+        let figure = costs::figure(costs).map_err(Failure::about("cannot draw"))?;
+        sections.push(of_costs(number + 1, file, costs, &figure));
     }
     let incomplete = input.runs.iter().filter(|(_, run)| !run.complete).count();
     let page = html! {
@@ -100,6 +104,9 @@ fn overview(input: &Input) -> Markup {
             }
             @for (i, (file, _)) in input.batches.iter().enumerate() {
                 li { a href={ "#batches-" (i + 1) } { "Batches of keys: " (file) } }
+            }
+            @for (i, (file, _)) in input.costs.iter().enumerate() {
+                li { a href={ "#costs-" (i + 1) } { "Processor time of handshakes: " (file) } }
             }
         }
     }
@@ -627,6 +634,38 @@ fn differences(run: &Run) -> Markup {
         ul {
             @for source in sources { li { (source.cited) ": " (source.setup) "." } }
             li { "Here: " (names::setup(run)) "; " (run.machine) "." }
+        }
+    }
+}
+
+fn of_costs(number: usize, file: &str, costs: &HandshakeCosts, figure: &Figure) -> Markup {
+    let row = |row: &CostRow| {
+        vec![
+            row.certificate.clone(),
+            row.group.clone(),
+            row.module.text().to_owned(),
+            grouped(row.cost.client_microseconds),
+            grouped(row.cost.server_microseconds),
+            grouped(row.cost.microseconds),
+            format!("{:+.1} %", 100.0 * (row.cost.ratio - 1.0)),
+            measure::percent(row.cost.spread),
+        ]
+    };
+    let columns = [
+        "certificate",
+        "group",
+        "module",
+        "client, µs",
+        "server, µs",
+        "both, µs",
+        "against the first row",
+        "spread",
+    ];
+    html! {
+        section id={ "costs-" (number) } {
+            h2 { "Processor time of handshakes: " (file) }
+            (inline(figure))
+            (table("Processor time of one handshake", &columns, costs.rows.iter().map(row).collect(), Vec::new()))
         }
     }
 }

@@ -5,7 +5,7 @@ use timer::results::{Run, Series, What};
 
 use crate::Figure;
 use crate::axis::{Axis, decimal};
-use crate::layout::{Bar, Curve, Layout, Panel};
+use crate::layout::{Curve, Layout, NamedBar, Panel};
 use crate::names;
 use crate::style::Style;
 
@@ -284,35 +284,18 @@ fn peaks(run: &Run) -> Option<Layout> {
         .filter_map(|peak| Some((peak, peak.best().filter(|best| best.served > 0)?)))
         .collect();
     (!bests.is_empty()).then(|| {
-        let names: Vec<String> = bests.iter().map(|(peak, _)| names::peak_name(peak)).collect();
-        let count = bests.len();
-        let bar =
-            |(i, (peak, best)): (usize, &(&timer::results::Peak, &timer::results::PeakStep))| {
-                let number = labels.iter().position(|label| *label == peak.label).unwrap_or(0);
-                let value = best.per_minute();
-                let label = measure::grouped(value);
-                // The first bar is at the top.
-                Bar { style: Style::of(number), y: (count - 1 - i) as f64, value, label }
-            };
-        let bars: Vec<_> = bests.iter().enumerate().map(bar).collect();
-        let values = bars.iter().map(|bar| bar.value);
+        let bars = bests.iter().map(|(peak, best)| {
+            let number = labels.iter().position(|label| *label == peak.label).unwrap_or(0);
+            let value = best.per_minute();
+            let name = names::peak_name(peak);
+            NamedBar { name, style: Style::of(number), value, label: measure::grouped(value) }
+        });
         let unit = match run.what {
             What::Tls => "handshakes per minute",
             What::Dot => "queries per minute",
             What::Http => "connections per minute",
         };
-        let mut x = Axis::linear(unit, values, true, decimal_grouped);
-        // Room for the number beside the longest bar.
-        x.range.1 *= 1.15;
-        let y = Axis {
-            range: (-0.6, count as f64 - 0.4),
-            ticks: (0..count).map(|i| i as f64).collect(),
-            ..Axis::linear("", [0.0].into_iter(), true, move |place| {
-                let row = place.round().max(0.0) as usize;
-                names.get(names.len().wrapping_sub(row + 1)).cloned().unwrap_or_default()
-            })
-        };
-        let panel = Panel { title: String::new(), x, y, curves: Vec::new(), bars };
+        let panel = Panel::of_bars(String::new(), unit, bars.collect());
         let note = "The best of all numbers of clients that were tried. Longer is better.";
         layout(run, "Peak throughput of the server", Vec::new(), panel, note)
     })

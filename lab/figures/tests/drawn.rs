@@ -4,9 +4,10 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{dot, ended_early, handshakes, http, input};
+use common::{costs, dot, ended_early, handshakes, http, input};
 use figures::{Batches, Figure, Input, Point};
 use roxmltree::Document;
+use timer::results::HandshakeCosts;
 
 fn texts(figure: &Figure) -> Vec<String> {
     let document = Document::parse(&figure.svg).unwrap();
@@ -74,6 +75,60 @@ fn an_incomplete_run_is_marked() {
     }
 }
 
+#[test]
+fn handshakes_are_bars_by_the_modules_part() {
+    let figures = costs().figures().unwrap();
+    assert_eq!(figures.len(), 1);
+    let figure = named(&figures, "handshakes");
+    assert_texts(
+        figure,
+        &[
+            "Processor time of a TLS 1.3 handshake",
+            "OpenSSL 3.0.22",
+            "module not loaded",
+            "module loaded, not used",
+            "module used",
+            "Certificate: ecdsa-p-256",
+            "Certificate: rsa-2048",
+            "X25519SNTRUP761",
+            "microseconds of both sides",
+            "562",
+        ],
+    );
+    let mut wrong = costs().costs;
+    wrong[0].1.rows[1].cost.microseconds = 0.0;
+    let folder = common::folder("costs");
+    for (costs, problem) in [
+        (serde_json::to_string(&wrong[0].1).unwrap(), "holds times that are not positive"),
+        (
+            serde_json::to_string(&HandshakeCosts { rows: Vec::new(), ..wrong[0].1.clone() })
+                .unwrap(),
+            "holds no measurements",
+        ),
+    ] {
+        let file = folder.join("wrong.json");
+        std::fs::write(&file, costs).unwrap();
+        let error = Input::read(&[file]).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn handshakes_are_written_and_read_again() {
+    let folder = common::folder("costs-raw");
+    let base = folder.join("hs");
+    let written = costs().write_raw(&base, &[]).unwrap();
+    let ends = |ending: &str| written.iter().any(|path| path.to_string_lossy().ends_with(ending));
+    assert!(ends("hs.json") && ends("hs-handshakes.csv") && written.len() == 2, "{written:?}");
+    let again = Input::read(&written[..1]).unwrap();
+    assert_eq!(again.costs[0].1, costs().costs[0].1);
+    let csv = std::fs::read_to_string(folder.join("hs-handshakes.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 8);
+    assert!(csv.contains("1,c.json,3.0.22,rsa-2048,X25519SNTRUP761,used,502"), "{csv}");
+    let page = figures::page(&again, "t", &[]).unwrap();
+    assert!(page.contains("against the first row") && page.contains("-15.4 %"), "table");
+}
+
 /// A group whose rates are higher has its curve further to the right.
 #[test]
 fn curves_are_where_their_samples_are() {
@@ -101,6 +156,7 @@ fn curves_are_where_their_samples_are() {
 fn everything_is_inside() {
     let mut all = input([handshakes(), ended_early(), dot(), http()]);
     all.batches = batches().batches;
+    all.costs = costs().costs;
     for figure in all.figures().unwrap() {
         let document = Document::parse(&figure.svg).unwrap();
         let size = |name| document.root_element().attribute(name).unwrap().parse::<f64>().unwrap();

@@ -3,6 +3,7 @@
 use measure::{Machine, quantile, sorted};
 use serde::{Deserialize, Serialize};
 
+use crate::in_process::Cost;
 use crate::label::Label;
 
 /// One run: several candidates that took turns with one server.
@@ -29,6 +30,59 @@ pub struct Run {
     pub series: Vec<Series>,
     /// The server's peak for each candidate, if it was requested.
     pub peaks: Vec<Peak>,
+}
+
+/// Processor times of handshakes in one process: the output of `fastkex speed --handshakes --json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandshakeCosts {
+    /// The version of OpenSSL, such as `3.0.22`.
+    pub openssl: String,
+    /// The machine and the time of the measurement.
+    pub machine: Machine,
+    /// The method of measurement.
+    pub method: String,
+    /// The measurements in the order of the table.
+    pub rows: Vec<CostRow>,
+}
+
+/// The processor time of handshakes with one group and certificate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CostRow {
+    /// The key type of the server's certificate.
+    pub certificate: String,
+    /// The group of both sides.
+    pub group: String,
+    /// The part that the module has.
+    pub module: ModuleUse,
+    /// The processor time.
+    #[serde(flatten)]
+    pub cost: Cost,
+}
+
+/// The part that the module has in a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModuleUse {
+    /// The module is not loaded.
+    NotLoaded,
+    /// The module is loaded, and the handshake does not use it.
+    Unused,
+    /// The module computes the key exchange. It signs, too, if it has the signature algorithm.
+    Used,
+}
+
+impl ModuleUse {
+    /// All parts, in the order of tables.
+    pub const ALL: [ModuleUse; 3] = [ModuleUse::NotLoaded, ModuleUse::Unused, ModuleUse::Used];
+
+    /// Returns the text in tables.
+    pub const fn text(self) -> &'static str {
+        match self {
+            ModuleUse::NotLoaded => "not loaded",
+            ModuleUse::Unused => "loaded, not used",
+            ModuleUse::Used => "used",
+        }
+    }
 }
 
 /// The workload of a run.

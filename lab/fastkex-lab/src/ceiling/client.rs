@@ -1,7 +1,6 @@
 //! The client, which performs handshakes with each listener in turn.
 
-use std::io::{self, Read};
-use std::net::{Ipv4Addr, TcpStream};
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use testbed::{Stage, processor};
 
 use super::plan::{self, Candidate, Listener, Results, Samples, Task};
 use super::role;
+use crate::client::{connect, finish};
 use crate::groups;
 
 /// The client of `ceiling`
@@ -22,8 +22,6 @@ pub(crate) struct CeilingClient {
     task: PathBuf,
 }
 
-/// A server that is silent for this time has failed.
-const TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit of a client, beyond twice the time of its turns.
 const OVERHEAD: Duration = Duration::from_secs(60);
 /// Seconds of connections before a turn that are not counted, or the length of a turn if it is
@@ -185,20 +183,8 @@ impl Run {
     }
 }
 
-fn connect(port: u16) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    Ok(stream)
-}
-
 /// Connects, performs a handshake, and waits until the server has closed.
 fn handshake(settings: &SslContext, port: u16) -> Result<(), Failure> {
     let stream = connect(port).map_err(Failure::about("connecting"))?;
-    let mut stream = TlsStream::new(settings, stream, Some("localhost")).map_err(Failure::new)?;
-    stream.close().map_err(Failure::new)?;
-    let mut stream = stream.into_inner();
-    let mut rest = [0; 1024];
-    while stream.read(&mut rest).map_err(Failure::about("closing"))? > 0 {}
-    Ok(())
+    finish(TlsStream::new(settings, stream, Some("localhost")).map_err(Failure::new)?)
 }

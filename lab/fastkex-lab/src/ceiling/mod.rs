@@ -31,8 +31,8 @@ pub(crate) use in_process::CeilingInProcess;
 /// Full TLS 1.3 handshakes over loopback: no resumption, one key share, a new connection each, one
 /// at a time. Client and server run on one processor, so connections per second measure the work of
 /// both. The groups take turns, in another order in each round. Ratios are medians of the ratios
-/// within a round. Handshakes in one process without sockets come first: their processor time varies
-/// by 2 to 3 %. Clients are the system's OpenSSL and those named by --openssl. Servers are a
+/// within a round. Handshakes in one process without sockets come first: their processor time
+/// varies by 2 to 3 %. Clients are the system's OpenSSL and those named by --openssl. Servers are a
 /// minimal one with the same OpenSSL, then nginx with its own. The exit status is 1 if a
 /// measurement failed. Programs that are not installed are named and left out.
 #[derive(Args, Debug)]
@@ -52,10 +52,10 @@ pub(crate) struct Ceiling {
     /// repeated)
     #[arg(long, value_name = "FOLDER")]
     openssl: Vec<PathBuf>,
-    /// Servers, apart by commas [default: all]
+    /// Servers, comma-separated [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     server: Vec<ServerKind>,
-    /// Kinds of certificates, apart by commas: rsa-2048, ecdsa-p-256, ed25519 [default: all]
+    /// Kinds of certificates, comma-separated: rsa-2048, ecdsa-p-256, ed25519 [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     certificate: Vec<KeyType>,
 }

@@ -1,6 +1,5 @@
 //! Handshakes per second with several groups, against the same server.
 
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -103,7 +102,7 @@ pub(crate) fn measure(
             let rates = &mut rates[i];
             let (start, mut done) = (Instant::now(), 0_u32);
             while start.elapsed() < TURN {
-                match handshake(&clients[i], port) {
+                match clients[i].connect(port).and_then(client::finish) {
                     Ok(()) => done += 1,
                     Err(failure) => {
                         rates.failures += 1;
@@ -129,15 +128,6 @@ pub(crate) fn measure(
         rates.key_pairs.sort_by(f64::total_cmp);
     }
     Ok(Measured { libssl: context.libraries().version_text(), rates })
-}
-
-/// Connects, performs a handshake, and waits until the server has closed.
-fn handshake(client: &Client, port: u16) -> Result<(), Failure> {
-    let mut stream = client.connect(port)?;
-    stream.close().map_err(Failure::about("closing"))?;
-    // nginx closes without close_notify once it has checked this side's Finished.
-    io::copy(&mut stream.into_inner(), &mut io::sink()).map_err(Failure::about("closing"))?;
-    Ok(())
 }
 
 /// Returns the average time of a key pair, generated in the same way as libssl does.

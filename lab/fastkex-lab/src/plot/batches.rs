@@ -36,10 +36,10 @@ pub(crate) struct Measure {
     /// Draw what an earlier --json wrote, and measure nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "algorithm", "backend", "batches", "seconds"])]
     from: Option<PathBuf>,
-    /// Parameter sets, apart by commas
+    /// Parameter sets, comma-separated
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = sets::parser(), default_value = "all")]
     algorithm: Vec<String>,
-    /// Instruction sets, apart by commas: portable, avx2, avx512 [default: the best that this
+    /// Instruction sets, comma-separated: portable, avx2, avx512 [default: the best that this
     /// machine has]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = measuring::backend)]
     backend: Vec<Backend>,

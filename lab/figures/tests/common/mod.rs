@@ -5,8 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use figures::Input;
+use timer::Cost;
 use timer::results::{
-    MessageBytes, Peak, PeakStep, Plan, Run, Sample, Scene, Series, Traffic, What,
+    CostRow, HandshakeCosts, MessageBytes, ModuleUse, Peak, PeakStep, Plan, Run, Sample, Scene,
+    Series, Traffic, What,
 };
 
 fn traffic(hello: usize, answer: usize, requests: usize) -> Traffic {
@@ -171,6 +173,38 @@ pub(crate) fn http() -> Run {
 pub(crate) fn input(runs: impl IntoIterator<Item = Run>) -> Input {
     let named = |(i, run)| (format!("{i}.json"), run);
     Input { runs: runs.into_iter().enumerate().map(named).collect(), ..Input::default() }
+}
+
+/// Returns processor times of handshakes with two certificates.
+pub(crate) fn costs() -> Input {
+    let row = |certificate: &str, group: &str, module, microseconds: f64| CostRow {
+        certificate: certificate.into(),
+        group: group.into(),
+        module,
+        cost: Cost {
+            microseconds,
+            client_microseconds: 0.6 * microseconds,
+            server_microseconds: 0.4 * microseconds,
+            spread: 0.03,
+            ratio: microseconds / 559.0,
+            handshakes: 1000,
+        },
+    };
+    let of = |certificate: &str| {
+        [
+            row(certificate, "X25519", ModuleUse::NotLoaded, 559.0),
+            row(certificate, "X25519", ModuleUse::Unused, 561.5),
+            row(certificate, "X25519", ModuleUse::Used, 473.0),
+            row(certificate, "X25519SNTRUP761", ModuleUse::Used, 502.0),
+        ]
+    };
+    let costs = HandshakeCosts {
+        openssl: "3.0.22".into(),
+        machine: measure::machine(),
+        method: "processor time of turns".into(),
+        rows: [of("ecdsa-p-256"), of("rsa-2048")].concat(),
+    };
+    Input { costs: vec![("c.json".into(), costs)], ..Input::default() }
 }
 
 /// Returns a folder for output that can be looked at after the test.

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use measure::{Align, Machine, Table};
+use measure::{Align, Table};
 use openssl_runtime::{KeyType, Libraries, LibraryContext, SslContext};
-use serde::Serialize;
-use timer::{Cost, Sides, handshake_costs};
+use timer::results::{CostRow, HandshakeCosts, ModuleUse};
+use timer::{Sides, handshake_costs};
 
 use crate::measuring::{self, progress_bar, warn_of_noise};
 use crate::module;
@@ -43,70 +43,35 @@ pub(super) struct Arguments {
     module: Option<PathBuf>,
 }
 
-/// The part that the module has in a handshake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Module {
-    /// The module is not loaded.
-    NotLoaded,
-    /// The module is loaded, and the handshake does not use it.
-    Unused,
-    /// The module computes the key exchange. It signs, too, if it has the signature algorithm.
-    Used,
-}
-
-impl Module {
-    const ALL: [Module; 3] = [Module::NotLoaded, Module::Unused, Module::Used];
-
-    const fn text(self) -> &'static str {
-        match self {
-            Module::NotLoaded => "not loaded",
-            Module::Unused => "loaded, not used",
-            Module::Used => "used",
-        }
+/// Makes a library context in which the module has a part in handshakes.
+fn context(
+    part: ModuleUse,
+    libraries: &Libraries,
+    module: &PathBuf,
+    groups: &str,
+) -> Result<LibraryContext, openssl_runtime::Error> {
+    let context = LibraryContext::new(libraries)?;
+    context.load_provider("default")?.keep();
+    if part != ModuleUse::NotLoaded {
+        context.load_provider_with(module, &[(settings::GROUPS.name, groups)])?.keep();
+        let used = part == ModuleUse::Used;
+        let properties = if used { "?provider=fastkex" } else { "?provider=default" };
+        context.set_default_properties(properties)?;
     }
-
-    /// Makes a library context.
-    fn context(
-        self,
-        libraries: &Libraries,
-        module: &PathBuf,
-        groups: &str,
-    ) -> Result<LibraryContext, openssl_runtime::Error> {
-        let context = LibraryContext::new(libraries)?;
-        context.load_provider("default")?.keep();
-        if self != Module::NotLoaded {
-            context.load_provider_with(module, &[(settings::GROUPS.name, groups)])?.keep();
-            let used = self == Module::Used;
-            let properties = if used { "?provider=fastkex" } else { "?provider=default" };
-            context.set_default_properties(properties)?;
-        }
-        Ok(context)
-    }
+    Ok(context)
 }
 
 /// Groups of OpenSSL that are measured where this release has them. The first is the one that all
 /// others are compared with.
 const OPENSSLS: [&str; 3] = ["X25519", "P-256", "X25519MLKEM768"];
 
-/// One line of the result. The documentation of `--json` explains it.
-#[derive(Serialize)]
-pub(super) struct Row {
-    openssl: String,
-    certificate: &'static str,
-    group: String,
-    module: Module,
-    #[serde(flatten)]
-    cost: Cost,
-}
-
 /// Groups to measure: their names, and the module's part.
-fn candidates(ours: &[&str]) -> Vec<(String, Module)> {
+fn candidates(ours: &[&str]) -> Vec<(String, ModuleUse)> {
     let of = |module| move |name: &&str| ((*name).to_owned(), module);
-    let stock = OPENSSLS.iter().map(of(Module::NotLoaded));
-    let unused = OPENSSLS.iter().take(1).map(of(Module::Unused));
+    let stock = OPENSSLS.iter().map(of(ModuleUse::NotLoaded));
+    let unused = OPENSSLS.iter().take(1).map(of(ModuleUse::Unused));
     let used = ["X25519", "X25519MLKEM768"];
-    let used = used.iter().chain(ours).map(of(Module::Used)).collect::<Vec<_>>();
+    let used = used.iter().chain(ours).map(of(ModuleUse::Used)).collect::<Vec<_>>();
     stock.chain(unused).chain(used).collect()
 }
 
@@ -124,8 +89,8 @@ pub(super) fn run(arguments: &Arguments, time: Duration, json: bool) -> Outcome 
     };
     let offered = ours.join(":");
     let mut contexts = Vec::new();
-    for part in Module::ALL {
-        let context = part.context(&libraries, &module, &offered);
+    for part in ModuleUse::ALL {
+        let context = context(part, &libraries, &module, &offered);
         contexts.push((part, context.map_err(Failure::about(module.display()))?));
     }
     let mut rows = Vec::new();
@@ -155,18 +120,23 @@ pub(super) fn run(arguments: &Arguments, time: Duration, json: bool) -> Outcome 
             progress.set_position((part * PERCENT as f64) as u64);
         })?;
         progress.finish_and_clear();
-        rows.extend(labels.into_iter().zip(costs).map(|((group, module), cost)| Row {
-            openssl: libraries.version().to_string(),
-            certificate: kind.name(),
+        rows.extend(labels.into_iter().zip(costs).map(|((group, module), cost)| CostRow {
+            certificate: kind.name().to_owned(),
             group,
             module,
             cost,
         }));
     }
+    let costs = HandshakeCosts {
+        openssl: libraries.version().to_string(),
+        machine: measure::machine(),
+        method: METHOD.into(),
+        rows,
+    };
     if json {
-        output::line(crate::json::text(&rows)?)?;
+        output::line(crate::json::text(&costs)?)?;
     } else {
-        print(&rows, &measure::machine())?;
+        print(&costs)?;
     }
     Ok(true)
 }
@@ -186,7 +156,7 @@ fn has_group(context: &LibraryContext, name: &str) -> bool {
     SslContext::client(context).and_then(|client| client.groups(name)).is_ok()
 }
 
-fn print(rows: &[Row], machine: &Machine) -> Result<(), Failure> {
+fn print(costs: &HandshakeCosts) -> Result<(), Failure> {
     use Align::{Left, Right};
     let mut table = Table::new(&[
         ("certificate", Left),
@@ -199,9 +169,9 @@ fn print(rows: &[Row], machine: &Machine) -> Result<(), Failure> {
         ("spread", Right),
     ]);
     let microseconds = |value: f64| format!("{value:.0} µs");
-    for Row { certificate, group, module, cost, .. } in rows {
+    for CostRow { certificate, group, module, cost } in &costs.rows {
         table.row([
-            (*certificate).to_owned(),
+            certificate.clone(),
             group.clone(),
             module.text().to_owned(),
             microseconds(cost.client_microseconds),
@@ -212,14 +182,14 @@ fn print(rows: &[Row], machine: &Machine) -> Result<(), Failure> {
         ]);
     }
     output::line(format_args!("{table}\n"))?;
-    let openssl = rows.first().map_or("", |row| row.openssl.as_str());
     output::line(format_args!(
-        "Processor time of one full TLS 1.3 handshake with OpenSSL {openssl}. Both ends run in this \
+        "Processor time of one full TLS 1.3 handshake with OpenSSL {}. Both ends run in this \
          process, without sockets.\n{}",
-        measuring::footer(METHOD, machine)
+        costs.openssl,
+        measuring::footer(&costs.method, &costs.machine)
     ))?;
-    let noisy = rows.iter().filter(|row| row.cost.spread > measure::LARGE_SPREAD).count();
-    warn_of_noise(noisy, rows.len())
+    let noisy = costs.rows.iter().filter(|row| row.cost.spread > measure::LARGE_SPREAD).count();
+    warn_of_noise(noisy, costs.rows.len())
 }
 
 /// The method of measurement.
@@ -238,9 +208,9 @@ mod tests {
     #[test]
     fn the_first_candidate_is_openssl_without_the_module() {
         let candidates = candidates(&["sntrup761"]);
-        assert_eq!(candidates[0], ("X25519".to_owned(), Module::NotLoaded));
-        assert!(candidates.contains(&("X25519".to_owned(), Module::Unused)));
-        assert!(candidates.contains(&("sntrup761".to_owned(), Module::Used)));
+        assert_eq!(candidates[0], ("X25519".to_owned(), ModuleUse::NotLoaded));
+        assert!(candidates.contains(&("X25519".to_owned(), ModuleUse::Unused)));
+        assert!(candidates.contains(&("sntrup761".to_owned(), ModuleUse::Used)));
     }
 
     #[test]
