@@ -70,6 +70,7 @@ fn all_is_well_where_it_is() {
             "configuration",
             "provider",
             "other providers",
+            "offers",
             "groups",
             "X25519",
             "Ed25519"
@@ -78,7 +79,18 @@ fn all_is_well_where_it_is() {
     let text = stdout(&doctor(&tool, &config, &[]));
     assert!(text.contains("12 of 12 groups"), "{text}");
     assert!(text.contains("two programs with it negotiate X25519SNTRUP761"), "{text}");
+    assert!(text.contains("sntrup761, X25519SNTRUP761; key files off"), "{text}");
     assert!(text.ends_with("all is well\n"), "{text}");
+    let more = configuration(
+        &tool,
+        "activate = 1\ngroups = sntrup857:X25519SNTRUP761\nkey_files = on",
+        ACTIVE,
+        GROUPS,
+    );
+    let text = stdout(&doctor(&tool, &more, &[]));
+    assert!(text.contains("sntrup857, X25519SNTRUP761; key files on"), "{text}");
+    let is_old = text.contains("OpenSSL: OpenSSL 3.0");
+    assert_eq!(text.contains("key files slow down every TLS client"), is_old, "{text}");
     // The configuration that `run` composes has no wrong findings either.
     let composed = tool
         .command(&["run", "--", env!("CARGO_BIN_EXE_fastkex"), "doctor", "--json"])

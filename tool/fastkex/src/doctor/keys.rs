@@ -1,6 +1,7 @@
-//! Keys in the module's section of the configuration that the module does not know.
+//! Keys in the module's section of the configuration: unknown ones, and what the module offers by
+//! them.
 
-use openssl_conf::Provider;
+use openssl_conf::{Provider, Release};
 use strsim::osa_distance;
 
 use super::finding::Finding;
@@ -22,6 +23,37 @@ pub(super) fn examine(provider: &Provider, findings: &mut Vec<Finding>) {
                 provider.section()
             ),
             format!("rename it to {nearest} ({meaning}), or remove it"),
+        ));
+    }
+}
+
+/// The first release in which decoders of other keys cost a TLS client nothing that can be measured.
+const INDEXED_DECODERS: Release = Release::new(3, 5);
+
+/// Reports the groups that the module offers, and whether their keys can be files.
+pub(super) fn examine_offers(provider: &Provider, release: Release, findings: &mut Vec<Finding>) {
+    let value = |key: settings::Key| {
+        let mut parameters = provider.own_parameters();
+        // The last value of a key counts.
+        let found = parameters.by_ref().filter(|parameter| parameter.name == key.name).last();
+        found.map(|parameter| parameter.value.as_str())
+    };
+    let groups =
+        value(settings::GROUPS).map_or_else(|| Ok(settings::default_groups()), settings::groups);
+    // The module refuses a wrong value, which is reported elsewhere.
+    let Ok(groups) = groups else { return };
+    let names: Vec<_> = groups.iter().map(|group| group.name).collect();
+    let key_files = value(settings::KEY_FILES) == Some("on");
+    let files = if key_files {
+        "key files on"
+    } else {
+        "key files off ('fastkex run -- openssl genpkey' has them)"
+    };
+    findings.push(Finding::ok("offers", format!("{}; {files}", names.join(", "))));
+    if key_files && release < INDEXED_DECODERS {
+        findings.push(Finding::note(
+            "offers",
+            "key files slow down every TLS client with this OpenSSL: remove key_files = on where no program reads or writes such keys",
         ));
     }
 }

@@ -215,6 +215,7 @@ fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
     keys::examine(provider, findings);
     examine_provider(examined, provider, &interpretation, findings);
     if examined.active {
+        keys::examine_offers(provider, examined.release, findings);
         examine_groups(examined, provider, &interpretation, findings);
         if let Some(context) = &examined.context {
             curves::examine(context, provider, &interpretation, findings);
