@@ -47,7 +47,7 @@ struct Arguments {
     /// JSON instead of a table.
     #[arg(long)]
     json: bool,
-    /// Write bench.md and bench.json into this folder, too.
+    /// Also write bench-PROCESSOR.md and .json into this folder.
     #[arg(long, value_name = "FOLDER")]
     results: Option<PathBuf>,
 }
@@ -112,13 +112,14 @@ fn run(arguments: Arguments) -> Outcome {
     };
     let json = || serde_json::to_string_pretty(&report).map_err(Failure::new);
     if let Some(folder) = &arguments.results {
-        let write = |name: &str, text: String| {
-            let path = folder.join(name);
+        let base = format!("bench-{}", report.machine.processor_in_file_names());
+        let write = |ending: &str, text: String| {
+            let path = folder.join(format!("{base}.{ending}"));
             fs::write(&path, text).map_err(Failure::about(path.display()))
         };
         fs::create_dir_all(folder).map_err(Failure::about(folder.display()))?;
-        write("bench.md", report.page("make bench"))?;
-        write("bench.json", json()? + "\n")?;
+        write("md", report.page("make bench"))?;
+        write("json", json()? + "\n")?;
     }
     if arguments.json {
         println!("{}", json()?);

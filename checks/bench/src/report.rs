@@ -70,7 +70,7 @@ impl Report {
     /// Formats the results as a Markdown page. `command` is the command that makes the page.
     pub fn page(&self, command: &str) -> String {
         let mut text = format!(
-            "# Peers beside ours\n\nWritten by `{command}`, which writes the same figures to `bench.json`.\n\n\
+            "# Peers beside ours\n\nWritten by `{command}`, which writes the same figures as JSON beside it.\n\n\
              - Machine: {}\n- How: {}; {} s for each figure\n- Versions: {}\n- {RATIO}\n",
             self.machine,
             self.method,

@@ -10,7 +10,8 @@ use time::OffsetDateTime;
 /// The machine and date of a measurement. Facts that the system does not report are `unknown`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// The processor's name, as it reports it.
+    /// The processor's name, as it reports it, with its family and model: `AMD EPYC, family 26,
+    /// model 2`. Virtual machines may give several processors the same name.
     pub processor: String,
     /// The number of processors that this process may use.
     pub processors: usize,
@@ -29,7 +30,7 @@ pub struct Machine {
 /// Returns the description of this machine, with today's date.
 pub fn machine() -> Machine {
     Machine {
-        processor: field("/proc/cpuinfo", "model name", ':'),
+        processor: processor(|name| field("/proc/cpuinfo", name, ':')),
         processors: std::thread::available_parallelism().map_or(1, usize::from),
         kernel: read("/proc/sys/kernel/osrelease").map_or_else(unknown, |text| text.trim().into()),
         operating_system: field("/etc/os-release", "PRETTY_NAME", '='),
@@ -43,6 +44,26 @@ pub fn machine() -> Machine {
 /// `None` if the system does not report it.
 pub fn load() -> Option<f64> {
     read("/proc/loadavg")?.split_whitespace().next()?.parse().ok()
+}
+
+/// Composes the name of the processor from the lines of `/proc/cpuinfo`, `unknown` if absent.
+fn processor(line: impl Fn(&str) -> String) -> String {
+    let [name, family, model] = ["model name", "cpu family", "model"].map(line);
+    if [&family, &model].contains(&&unknown()) {
+        name
+    } else {
+        format!("{name}, family {family}, model {model}")
+    }
+}
+
+impl Machine {
+    /// Returns the processor's name for names of files: `amd-epyc-family-26-model-2`.
+    pub fn processor_in_file_names(&self) -> String {
+        let lower = self.processor.to_lowercase();
+        let words =
+            lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        words.collect::<Vec<_>>().join("-")
+    }
 }
 
 fn unknown() -> String {
@@ -99,5 +120,18 @@ mod tests {
     fn a_missing_file_or_line_is_unknown() {
         assert_eq!(field("/nonexistent", "model name", ':'), "unknown");
         assert_eq!(field("/proc/cpuinfo", "no such line", ':'), "unknown");
+    }
+
+    #[test]
+    fn processors_are_told_apart() {
+        let amd = |name: &str| match name {
+            "model name" => "AMD EPYC".to_owned(),
+            "cpu family" => "26".to_owned(),
+            _ => "2".to_owned(),
+        };
+        let machine = Machine { processor: processor(amd), ..machine() };
+        assert_eq!(machine.processor, "AMD EPYC, family 26, model 2");
+        assert_eq!(machine.processor_in_file_names(), "amd-epyc-family-26-model-2");
+        assert_eq!(processor(|_| unknown()), "unknown");
     }
 }
