@@ -23,8 +23,8 @@ impl<P: Operations> PublicKey<P> {
     /// Reads an encoded public key.
     ///
     /// # Errors
-    /// The length is not [`ParameterSet::PUBLIC_KEY_BYTES`], or the encoding is not canonical: some
-    /// other bytes decode to the same element of R/q.
+    /// The length is not [`crate::ParameterSet::PUBLIC_KEY_BYTES`], or the encoding is not
+    /// canonical: some other bytes decode to the same element of R/q.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes_on(Backend::best(), bytes)
     }
@@ -115,8 +115,9 @@ impl<P: Operations> SecretKey<P> {
     /// Reads an encoded secret key.
     ///
     /// # Errors
-    /// The length is not [`ParameterSet::SECRET_KEY_BYTES`]; a part is not canonically encoded; f
-    /// has not weight w; or the hash is not the public key's. [`SecretKey::check`] goes further.
+    /// The length is not [`crate::ParameterSet::SECRET_KEY_BYTES`]; a part is not canonically
+    /// encoded; f has not weight w; or the hash is not the public key's. [`SecretKey::check`] goes
+    /// further.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes_on(Backend::best(), bytes)
     }

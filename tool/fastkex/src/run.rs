@@ -126,31 +126,25 @@ fn configuration(
     let kept = list.filter(|list| names_ours(list, release));
     let groups = groups.or_else(|| kept.is_none().then(|| default_groups(release)));
     let provider = interpretation.as_ref().and_then(|found| found.provider(PROVIDER));
-    let keys = keys(program, groups.or(kept).unwrap_or_default(), provider);
+    let keys = keys(program, provider);
     let properties = Some(PROPERTIES);
     let addition =
         Addition { release, provider: PROVIDER, module, keys: &keys, groups, properties };
     compose(base, &addition).map_err(|error| Failure::new(error.to_string()))
 }
 
-/// Keys of the module's section that the program needs and that the section does not have: the
-/// groups that the program's list names, and everything for the program `openssl`, which generates,
-/// writes and reads keys.
-fn keys(program: &Path, list: &str, configured: Option<&Provider>) -> Vec<(String, String)> {
+/// Returns the keys of the module's section that the section does not have: all groups, because the
+/// program's own configuration may name any of them, and key files for the program `openssl`.
+fn keys(program: &Path, configured: Option<&Provider>) -> Vec<(String, String)> {
     let is_openssl = program.file_name().is_some_and(|name| name == "openssl");
-    let mut wanted = Vec::new();
-    if is_openssl {
-        wanted.push((settings::GROUPS, settings::ALL_GROUPS.to_owned()));
-        wanted.push((settings::KEY_FILES, "on".to_owned()));
-    } else if settings::groups_for(list) != settings::groups_for("") {
-        wanted.push((settings::GROUPS, settings::groups_for(list)));
-    }
+    let files = is_openssl.then_some((settings::KEY_FILES, "on"));
+    let wanted = [(settings::GROUPS, settings::ALL_GROUPS)].into_iter().chain(files);
     let is_set = |key: settings::Key| {
         let parameters = configured.map(|provider| provider.own_parameters());
         parameters.into_iter().flatten().any(|parameter| parameter.name == key.name)
     };
-    let missing = wanted.into_iter().filter(|&(key, _)| !is_set(key));
-    missing.map(|(key, value)| (key.name.to_owned(), value)).collect()
+    let missing = wanted.filter(|&(key, _)| !is_set(key));
+    missing.map(|(key, value)| (key.name.to_owned(), value.to_owned())).collect()
 }
 
 /// Applies the configuration as the program will, to find errors in it. OpenSSL in the program does
