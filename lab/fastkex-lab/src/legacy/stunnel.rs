@@ -62,9 +62,11 @@ fn build(openssl: &Path, source: Option<&Path>) -> Result<(), Failure> {
 
     let folder = folder(openssl);
     fs::create_dir_all(&folder).map_err(Failure::about(folder.display()))?;
-    // The stamp comes last, so that an incomplete build is not taken for a program.
-    fs::copy(tree.join("src").join(PROGRAM), folder.join(PROGRAM))
-        .map_err(Failure::about(PROGRAM))?;
+    // Another process may build or run the program now: it appears when it is complete. The stamp
+    // comes last, so that an incomplete build is not taken for a program.
+    let new = folder.join(format!("{PROGRAM}-{}", std::process::id()));
+    fs::copy(tree.join("src").join(PROGRAM), &new).map_err(Failure::about(PROGRAM))?;
+    fs::rename(&new, folder.join(PROGRAM)).map_err(Failure::about(PROGRAM))?;
     fs::write(folder.join(STAMP), stamp(openssl)).map_err(Failure::about(STAMP))
 }
 
