@@ -27,7 +27,7 @@ use output::{Failure, Outcome};
 /// the other parameter sets and the curves, and takes seven times as long.
 #[derive(Args, Debug)]
 pub(crate) struct Speed {
-    /// Print one JSON array instead of a table
+    /// Print JSON instead of a table: one array, with --handshakes one object
     #[arg(long)]
     json: bool,
     /// Comma-separated parameter sets and curves
