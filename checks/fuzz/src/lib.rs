@@ -52,7 +52,8 @@ static SAMPLES: LazyLock<Vec<Sample>> = LazyLock::new(|| {
 });
 
 thread_local! {
-    static PROVIDER: Loaded = Loaded::new(&[]).unwrap();
+    static PROVIDER: Loaded =
+        Loaded::new(&[("groups", "all"), ("key_files", "on")]).expect("the provider loads");
 }
 
 /// The functions of one group.
