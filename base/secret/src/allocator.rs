@@ -91,7 +91,7 @@ impl Block {
         if layout.size() == 0 {
             return;
         }
-        // SAFETY: the block has so many bytes, all of them initialised, and is the caller's alone.
+        // SAFETY: the block has this size, is initialised, and belongs to the caller alone.
         erase(unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), layout.size()) });
         match self {
             Block::Slot(class) => class.free(memory),

@@ -68,7 +68,7 @@ impl Arena {
     pub fn lock(&self, slots: usize) -> bool {
         let bytes = self.stride * slots.min(self.slots);
         // Pages are locked when they are first used, and most never are.
-        // SAFETY: the mapping is ours and has so many bytes.
+        // SAFETY: the mapping is ours and at least this large.
         unsafe { libc::mlock2(self.memory.as_ptr().cast(), bytes, libc::MLOCK_ONFAULT) == 0 }
     }
 

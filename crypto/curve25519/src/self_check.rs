@@ -16,8 +16,7 @@ pub fn self_check(backend: Backend) -> Result<(), Error> {
         if holds { Ok(()) } else { Err(Error::SelfCheck { operation }) }
     };
 
-    // Two keys, made one by one and as a part of many: what they share is the same whoever computes
-    // it.
+    // Keys made one by one and in a batch are equal, and both sides compute the same secret.
     let secrets: Vec<SecretKey> =
         (0..9).map(|i| SecretKey::from_bytes(&[0x11 * i as u8; 32])).collect();
     let publics = x25519::public_keys(backend, &secrets);

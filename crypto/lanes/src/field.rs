@@ -31,8 +31,8 @@ pub enum Split {
     Signed51,
 }
 
-/// The field lanes of an instruction set: all at once, or the lower half and then the upper one, if
-/// a register holds so many.
+/// The field lanes of an instruction set: all at once, or the lower half and then the upper half if
+/// a register holds only one half.
 pub trait FieldParts: Copy + Send + Sync + Sealed + 'static {
     /// Lanes of which the lower half is valid in what kernels write: for kernels whose halves do
     /// the same, or with little to do.

@@ -74,7 +74,7 @@ impl Child {
     }
 }
 
-/// Takes so many items in so many threads.
+/// Takes `items` items in `threads` threads.
 fn take<K: Kind>(
     pool: &Pool<K>,
     mark: fn(K::Item) -> Mark,

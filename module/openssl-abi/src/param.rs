@@ -16,7 +16,7 @@ pub struct Param {
 }
 
 // SAFETY: the constructors take references that outlive the arrays they are put into; a parameter
-// is only written through by whoever it was given to.
+// is written through only by the callee that it was passed to.
 unsafe impl Send for Param {}
 // SAFETY: as above.
 unsafe impl Sync for Param {}

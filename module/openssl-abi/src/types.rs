@@ -47,8 +47,8 @@ pub struct Algorithm {
     pub description: *const c_char,
 }
 
-// SAFETY: the pointers are to immutable data that outlives the table, which is up to whoever makes
-// one.
+// SAFETY: the pointers are to immutable data; the code that makes a table keeps the data alive for
+// as long as the table.
 unsafe impl Send for Algorithm {}
 // SAFETY: as above.
 unsafe impl Sync for Algorithm {}

@@ -20,7 +20,7 @@ use testbed::{Server, Signal, children};
 const CLIENTS: usize = 8;
 const RELOADS: u64 = 2;
 /// Time for a proxy to do the next thing.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// One proxy at a time: each has all processors busy.
 static TURN: Mutex<()> = Mutex::new(());
@@ -115,7 +115,7 @@ impl Proxy<'_> {
         let started = Instant::now();
         while goes_on() && !load.has_failed() {
             let log = || self.server.log().unwrap();
-            assert!(started.elapsed() < PATIENCE, "{} is not {what}: {}", self.name, log());
+            assert!(started.elapsed() < TIMEOUT, "{} is not {what}: {}", self.name, log());
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -11,7 +11,7 @@ use common::recorder::{Recorder, Report};
 use kex::TLS_GROUPS;
 use openssl_runtime::{Error, TlsStream};
 
-/// A ClientHello, in records of so many bytes, with one key share of group 29.
+/// A ClientHello with one key share of group 29, in records of `record_bytes` bytes.
 fn hello(share: &[u8], record_bytes: usize) -> Vec<u8> {
     let with_length = |bytes: Vec<u8>| {
         let length = u16::try_from(bytes.len()).unwrap().to_be_bytes();
@@ -85,7 +85,7 @@ fn hellos_in_any_pieces_are_read() {
 
 #[test]
 fn whatever_else_connects_is_borne_with() {
-    let recorder = Recorder::with_patience(Duration::from_millis(200));
+    let recorder = Recorder::with_timeout(Duration::from_millis(200));
     let whole = hello(&[1; 100], WHOLE);
     let mut slow: Vec<_> = (0..20)
         .map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, recorder.port())).unwrap())

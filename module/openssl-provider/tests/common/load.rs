@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A proxy that says nothing for so long has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// A proxy that is reloaded closes connections, also those on which a request is under way to it.
 /// More in a row are a failure.
 const MAX_RETRIES: u32 = 20;
@@ -96,8 +96,8 @@ impl Shared {
 fn connect(port: u16) -> io::Result<BufReader<TcpStream>> {
     let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     Ok(BufReader::new(stream))
 }
 

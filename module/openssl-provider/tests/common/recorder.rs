@@ -69,7 +69,7 @@ impl Record {
 struct Shared {
     record: Mutex<Record>,
     /// Time for a client to say hello.
-    patience: Duration,
+    timeout: Duration,
     ended: AtomicBool,
 }
 
@@ -82,15 +82,15 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn start() -> Recorder {
-        Self::with_patience(Duration::from_secs(10))
+        Self::with_timeout(Duration::from_secs(10))
     }
 
     /// Clients have so much time to say hello.
-    pub(crate) fn with_patience(patience: Duration) -> Recorder {
+    pub(crate) fn with_timeout(timeout: Duration) -> Recorder {
         let listener = Arc::new(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
         let address = listener.local_addr().unwrap();
         let (record, ended) = (Mutex::default(), AtomicBool::new(false));
-        let shared = Arc::new(Shared { record, patience, ended });
+        let shared = Arc::new(Shared { record, timeout, ended });
         let serve = |_| {
             let (listener, shared) = (Arc::clone(&listener), Arc::clone(&shared));
             std::thread::spawn(move || shared.serve(&listener))
@@ -127,7 +127,7 @@ impl Shared {
             }
             // A client that is gone again is none.
             let Ok((mut client, _)) = accepted else { continue };
-            let hello = read_hello(&mut client, Instant::now() + self.patience).ok();
+            let hello = read_hello(&mut client, Instant::now() + self.timeout).ok();
             self.record.lock().unwrap_or_else(PoisonError::into_inner).add(hello.as_deref());
             let _ = client.write_all(&REFUSAL);
             let _ = client.shutdown(Shutdown::Write);
