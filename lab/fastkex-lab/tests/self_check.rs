@@ -2,13 +2,9 @@
 
 mod common;
 
-use std::io::Read;
-use std::net::{Ipv4Addr, TcpListener};
 use std::process::Output;
-use std::thread;
 
-use common::{Tool, stderr, stdout};
-use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, TlsStream};
+use common::{Tool, serve, stderr, stdout};
 
 /// Checks a line with the parts of a connection: they add up, and the exit status fits.
 fn assert_parts(output: &Output) {
@@ -29,20 +25,7 @@ fn assert_parts(output: &Output) {
 #[test]
 fn the_timers_own_part_is_measured() {
     let Some(tool) = Tool::with_openssl() else { return };
-    let context = LibraryContext::new(&Libraries::system().unwrap()).unwrap();
-    context.load_provider("default").unwrap().keep();
-    let certificate = Certificate::self_signed(&context, KeyType::Ed25519, &["localhost"]).unwrap();
-    let settings = SslContext::server(&context, &certificate).unwrap().build();
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let server = format!("localhost:{}", listener.local_addr().unwrap().port());
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            stream.set_nodelay(true).unwrap();
-            if let Ok(mut stream) = TlsStream::new(&settings, stream, None) {
-                let _ = stream.read(&mut [0]);
-            }
-        }
-    });
+    let server = serve();
     let arguments = ["self-check", &server, "--insecure", "--groups", "X25519"];
     assert_parts(&tool.output(&[&arguments[..], &["--connections", "50"]].concat()));
 }

@@ -2,29 +2,13 @@
 
 mod common;
 
-use std::net::{Ipv4Addr, TcpListener};
-
-use common::{Tool, assert_misused, stderr, stdout};
-use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, TlsStream};
+use common::{Tool, assert_misused, serve, stderr, stdout};
 use timer::results::Run;
 
 #[test]
 fn connections_take_round_trips_of_the_link() {
     let Some(tool) = Tool::with_openssl() else { return };
-    let context = LibraryContext::new(&Libraries::system().unwrap()).unwrap();
-    context.load_provider("default").unwrap().keep();
-    let certificate = Certificate::self_signed(&context, KeyType::Ed25519, &["localhost"]).unwrap();
-    let settings = SslContext::server(&context, &certificate).unwrap().build();
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let server = format!("localhost:{}", listener.local_addr().unwrap().port());
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            stream.set_nodelay(true).unwrap();
-            if let Ok(mut stream) = TlsStream::new(&settings, stream, None) {
-                let _ = std::io::Read::read(&mut stream, &mut [0]);
-            }
-        }
-    });
+    let server = serve();
     let file = tool.path("run.json").display().to_string();
     let arguments = ["time", "tls", &server, "--insecure", "--groups", "X25519"];
     let sizes = ["--samples", "1", "--connections", "2", "--warm-up", "0"];

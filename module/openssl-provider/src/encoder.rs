@@ -11,6 +11,7 @@ use openssl_abi::{
     CoreBio, Dispatch, Param, ParamType, Params, Passphrase, PassphraseCallback, guard, names,
     selection,
 };
+use secret::NoMemory;
 use zeroize::Zeroizing;
 
 use crate::context::Provider;
@@ -22,7 +23,6 @@ use crate::key::{KeyType, Raised};
 use crate::keymgmt::KeyManagement;
 use crate::memory::Buffer;
 use crate::reason;
-use secret::NoMemory;
 
 /// Maximum length of a passphrase in bytes, as in libcrypto.
 const PASSPHRASE_BYTES: usize = 1024;

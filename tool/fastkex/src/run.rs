@@ -123,8 +123,8 @@ fn configuration(
     let interpretation = config.as_ref().map(|config| Interpretation::new(config, release));
     let system_default = interpretation.as_ref().and_then(Interpretation::system_default);
     let list = system_default.and_then(|profile| profile.groups()).map(|list| list.value.as_str());
-    let kept = list.filter(|list| names_ours(list, release));
-    let groups = groups.or_else(|| kept.is_none().then(|| default_groups(release)));
+    let is_kept = list.is_some_and(|list| names_ours(list, release));
+    let groups = groups.or_else(|| (!is_kept).then(|| default_groups(release)));
     let provider = interpretation.as_ref().and_then(|found| found.provider(PROVIDER));
     let keys = keys(program, provider);
     let properties = Some(PROPERTIES);

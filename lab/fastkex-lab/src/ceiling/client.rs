@@ -11,7 +11,7 @@ use output::{Failure, Outcome};
 use testbed::{Stage, processor};
 
 use super::plan::{self, Candidate, Listener, Results, Samples, Task};
-use super::role;
+use super::role_output;
 use crate::client::{connect, finish};
 use crate::groups;
 
@@ -37,12 +37,7 @@ pub(crate) fn expected_time(task: &Task) -> Duration {
 /// Runs the client in a process.
 pub(crate) fn run(stage: &Stage, task: &Task) -> Result<Results, Failure> {
     let timeout = OVERHEAD + 2 * expected_time(task);
-    let finished = stage.run_within(timeout, &mut role(stage, "ceiling-client", task)?)?;
-    if !finished.status.success() {
-        let complaint = finished.complaint();
-        return Err(Failure::new(complaint.strip_prefix("fastkex-lab: ").unwrap_or(complaint)));
-    }
-    serde_json::from_str(&finished.output).map_err(Failure::about("the client's results"))
+    role_output(stage, "ceiling-client", task, timeout)
 }
 
 impl CeilingClient {

@@ -12,7 +12,7 @@ use output::{Failure, Outcome};
 use testbed::{Stage, processor};
 
 use super::plan::{self, Plan};
-use super::role;
+use super::role_output;
 
 /// The process of `ceiling` that is client and server
 #[derive(Args, Debug)]
@@ -61,12 +61,7 @@ pub(crate) fn run(stage: &Stage, task: &Task) -> Result<Results, Failure> {
     /// The time limit beyond twice the expected time.
     const OVERHEAD: Duration = Duration::from_secs(120);
     let timeout = OVERHEAD + 2 * task.expected_time();
-    let finished = stage.run_within(timeout, &mut role(stage, "ceiling-in-process", task)?)?;
-    if !finished.status.success() {
-        let complaint = finished.complaint();
-        return Err(Failure::new(complaint.strip_prefix("fastkex-lab: ").unwrap_or(complaint)));
-    }
-    serde_json::from_str(&finished.output).map_err(Failure::about("in-process results"))
+    role_output(stage, "ceiling-in-process", task, timeout)
 }
 
 impl CeilingInProcess {

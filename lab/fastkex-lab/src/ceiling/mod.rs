@@ -10,11 +10,13 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use fastkex_insecure_null::{FILE, VARIABLE};
 use openssl_runtime::{KeyType, Libraries};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use testbed::{Offer, Set, Started};
 
 use output::{Failure, Outcome};
@@ -315,6 +317,22 @@ impl Ceiling {
 fn client_name(plan: &Plan) -> String {
     let folder = plan.openssl.as_ref().map(|folder| folder.display().to_string());
     folder.unwrap_or_else(|| "the system's OpenSSL".into())
+}
+
+/// Runs this program in another role, described by a file in the stage's folder, and parses the JSON
+/// that it prints.
+fn role_output<T: DeserializeOwned>(
+    stage: &Stage,
+    name: &str,
+    description: &impl Serialize,
+    timeout: Duration,
+) -> Result<T, Failure> {
+    let finished = stage.run_within(timeout, &mut role(stage, name, description)?)?;
+    if !finished.status.success() {
+        let complaint = finished.complaint();
+        return Err(Failure::new(complaint.strip_prefix("fastkex-lab: ").unwrap_or(complaint)));
+    }
+    serde_json::from_str(&finished.output).map_err(Failure::about(format!("results of {name}")))
 }
 
 /// Returns a command that runs this program in another role, described by a file in the stage's

@@ -27,7 +27,7 @@ pub(super) fn examine(provider: &Provider, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The first release in which decoders of other keys cost a TLS client nothing that can be measured.
+/// The first release in which decoders of other keys cost a TLS client nothing measurable.
 const INDEXED_DECODERS: Release = Release::new(3, 5);
 
 /// Reports the groups that the module offers, and whether their keys can be files.
