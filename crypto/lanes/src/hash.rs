@@ -1,4 +1,4 @@
-//! The traits of lanes with 64-bit integers, for SHA-512.
+//! The traits of lanes with 64-bit integers, for SHA-512 and Keccak.
 
 use crate::{Lanes, sealed::Sealed};
 
@@ -14,6 +14,8 @@ pub trait U64Lanes: Copy + Sealed {
     fn load_u64(self, from: &[u64]) -> Self::U64;
     /// Writes a vector.
     fn store_u64(self, to: &mut [u64], v: Self::U64);
+    /// A public constant in every lane.
+    fn splat_u64(self, value: u64) -> Self::U64;
     /// Sum modulo 2^64.
     fn add_u64(self, a: Self::U64, b: Self::U64) -> Self::U64;
     /// `a ^ b ^ c`.
@@ -65,8 +67,6 @@ pub trait HashLanes: Lanes + RoundLanes {
     fn two(self) -> Self::Two;
     /// The token for the rounds of two messages.
     fn couple(self) -> Self::Couple;
-    /// A public constant in every lane.
-    fn splat_u64(self, value: u64) -> Self::U64;
     /// Reads 16 big-endian integers from each of `U64S` blocks, and writes them as 16 vectors:
     /// those of block `i` to lane `i`.
     fn transpose_blocks(self, blocks: &[&[u8; 128]], to: &mut [u64]);

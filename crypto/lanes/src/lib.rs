@@ -18,6 +18,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod backend;
+mod bit_fields;
 mod bits;
 #[cfg(target_arch = "x86_64")]
 pub mod cipher;
@@ -33,12 +34,14 @@ mod portable;
 pub mod proof;
 mod rest;
 mod scalar;
+mod sponge;
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::{Avx2, Avx2Half};
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
 pub use backend::{Backend, BackendError, Dispatch, FieldDispatch};
+pub use bit_fields::{BitFieldLanes, SLACK_WORDS};
 pub use bits::{BitLanes, Trits};
 pub use field::{EachPart, FIELD_LANES, FieldLanes, FieldParts, Limb, Split};
 pub use hash::{HashLanes, PairLanes, RoundLanes, U64Lanes};
@@ -47,6 +50,7 @@ pub use modulus::Modulus;
 pub use portable::Portable;
 pub use rest::rest;
 pub use scalar::scalar;
+pub use sponge::{KeccakLanes, STREAMS, SpongeLanes};
 
 use zerocopy::FromZeros;
 
@@ -71,9 +75,9 @@ impl Word for i16 {
 }
 
 /// Lanes of an instruction set, which can do everything.
-pub trait Hardware: Lanes<Word = i16> + IntegerLanes + BitLanes + HashLanes {}
+pub trait Hardware: IntegerLanes + BitLanes + BitFieldLanes + HashLanes + SpongeLanes {}
 
-impl<L: Lanes<Word = i16> + IntegerLanes + BitLanes + HashLanes> Hardware for L {}
+impl<L: IntegerLanes + BitLanes + BitFieldLanes + HashLanes + SpongeLanes> Hardware for L {}
 
 /// A computation written against [`Lanes`] or [`FieldLanes`].
 ///
@@ -178,6 +182,30 @@ pub trait Lanes: Copy + Send + Sync + sealed::Sealed + 'static {
     fn store_interleaved(self, to: &mut [Self::Word], a: Self::I16, b: Self::I16);
     /// The first words of all pairs to `first`, the second words to `second`: `PAIRS` words each.
     fn store_split(self, first: &mut [Self::Word], second: &mut [Self::Word], a: Self::I16);
+
+    /// Exchanges the odd blocks of `a` with the even blocks of `b`, where blocks have `distance`
+    /// words: a power of two from 2 to half a vector, and a public constant.
+    fn exchange(self, a: Self::I16, b: Self::I16, distance: usize) -> [Self::I16; 2];
+    /// [`Lanes::exchange`] at all distances from half a vector down to 2.
+    #[inline(always)]
+    fn split_pairs(self, mut a: Self::I16, mut b: Self::I16) -> [Self::I16; 2] {
+        let mut distance = Self::PAIRS;
+        while distance >= 2 {
+            [a, b] = self.exchange(a, b, distance);
+            distance /= 2;
+        }
+        [a, b]
+    }
+    /// The inverse of [`Lanes::split_pairs`].
+    #[inline(always)]
+    fn join_pairs(self, mut a: Self::I16, mut b: Self::I16) -> [Self::I16; 2] {
+        let mut distance = 2;
+        while distance <= Self::PAIRS {
+            [a, b] = self.exchange(a, b, distance);
+            distance *= 2;
+        }
+        [a, b]
+    }
 
     /// Transposes `PAIRS` vectors of pairs: pair `j` of vector `i` of `from` goes to row `j`, pair
     /// `i` of `to`, whose rows are `stride` words apart. Where rows overlap, the later one stays.

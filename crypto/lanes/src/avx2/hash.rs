@@ -4,6 +4,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::Avx2;
+use super::sponge::transpose_four;
 use crate::{HashLanes, PairLanes, RoundLanes, U64Lanes, sealed::Sealed};
 
 const U64S: usize = 4;
@@ -54,6 +55,11 @@ impl U64Lanes for Avx2 {
         let to = &mut to[..U64S];
         // SAFETY: as for reading.
         unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), v) }
+    }
+
+    #[inline(always)]
+    fn splat_u64(self, value: u64) -> __m256i {
+        avx2!(_mm256_set1_epi64x(value as i64))
     }
 
     #[inline(always)]
@@ -123,11 +129,6 @@ impl HashLanes for Avx2 {
     }
 
     #[inline(always)]
-    fn splat_u64(self, value: u64) -> __m256i {
-        avx2!(_mm256_set1_epi64x(value as i64))
-    }
-
-    #[inline(always)]
     fn transpose_blocks(self, blocks: &[&[u8; 128]], to: &mut [u64]) {
         let (blocks, to) = (&blocks[..U64S], &mut to[..16 * U64S]);
         for i in (0..16).step_by(U64S) {
@@ -135,7 +136,6 @@ impl HashLanes for Avx2 {
             for j in 0..U64S {
                 r[j] = read(&blocks[j][8 * i..]);
             }
-            let mut s = r;
             avx2! {
                 let order = _mm256_setr_epi64x(
                     0x0001_0203_0405_0607,
@@ -146,15 +146,8 @@ impl HashLanes for Avx2 {
                 for j in 0..U64S {
                     r[j] = _mm256_shuffle_epi8(r[j], order);
                 }
-                for j in 0..2 {
-                    s[2 * j] = _mm256_unpacklo_epi64(r[2 * j], r[2 * j + 1]);
-                    s[2 * j + 1] = _mm256_unpackhi_epi64(r[2 * j], r[2 * j + 1]);
-                }
-                for j in 0..2 {
-                    r[j] = _mm256_permute2x128_si256::<0x20>(s[j], s[j + 2]);
-                    r[j + 2] = _mm256_permute2x128_si256::<0x31>(s[j], s[j + 2]);
-                }
             }
+            let r = transpose_four(r);
             for j in 0..U64S {
                 self.store_u64(&mut to[(i + j) * U64S..], r[j]);
             }
@@ -186,6 +179,11 @@ impl U64Lanes for Narrow {
         let to = &mut to[..2];
         // SAFETY: as for reading.
         unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), v) }
+    }
+
+    #[inline(always)]
+    fn splat_u64(self, value: u64) -> __m128i {
+        avx2!(_mm_set1_epi64x(value as i64))
     }
 
     #[inline(always)]

@@ -12,10 +12,12 @@ macro_rules! avx2 {
     };
 }
 
+mod bit_fields;
 mod bits;
 mod field;
 mod hash;
 mod integers;
+mod sponge;
 
 pub use field::Avx2Half;
 pub(crate) use hash::Narrow;
@@ -280,6 +282,27 @@ impl Lanes for Avx2 {
         let (to_first, to_second) = to[..2 * WORDS].split_at_mut(WORDS);
         write(to_first, first);
         write(to_second, second);
+    }
+
+    #[inline(always)]
+    fn exchange(self, a: __m256i, b: __m256i, distance: usize) -> [__m256i; 2] {
+        avx2! {
+            match distance {
+                2 => {
+                    let of_b = _mm256_shuffle_epi32::<0b10_10_00_00>(b);
+                    let of_a = _mm256_shuffle_epi32::<0b11_11_01_01>(a);
+                    [
+                        _mm256_blend_epi32::<0b1010_1010>(a, of_b),
+                        _mm256_blend_epi32::<0b0101_0101>(b, of_a),
+                    ]
+                }
+                4 => [_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b)],
+                _ => [
+                    _mm256_permute2x128_si256::<0x20>(a, b),
+                    _mm256_permute2x128_si256::<0x31>(a, b),
+                ],
+            }
+        }
     }
 
     #[inline(always)]

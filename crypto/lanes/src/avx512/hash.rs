@@ -4,6 +4,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::Avx512;
+use super::sponge::transpose_eight;
 use crate::avx2::Narrow;
 use crate::{Avx2, HashLanes, PairLanes, RoundLanes, U64Lanes, sealed::Sealed};
 
@@ -50,6 +51,11 @@ impl U64Lanes for Avx512 {
         let to = &mut to[..U64S];
         // SAFETY: as for reading.
         unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), v) }
+    }
+
+    #[inline(always)]
+    fn splat_u64(self, value: u64) -> __m512i {
+        avx512!(_mm512_set1_epi64(value as i64))
     }
 
     #[inline(always)]
@@ -113,11 +119,6 @@ impl HashLanes for Avx512 {
     }
 
     #[inline(always)]
-    fn splat_u64(self, value: u64) -> __m512i {
-        avx512!(_mm512_set1_epi64(value as i64))
-    }
-
-    #[inline(always)]
     fn transpose_blocks(self, blocks: &[&[u8; 128]], to: &mut [u64]) {
         let (blocks, to) = (&blocks[..U64S], &mut to[..16 * U64S]);
         for i in (0..16).step_by(U64S) {
@@ -125,7 +126,6 @@ impl HashLanes for Avx512 {
             for j in 0..U64S {
                 r[j] = read(&blocks[j][8 * i..]);
             }
-            let mut s = r;
             avx512! {
                 let order = _mm512_set4_epi64(
                     0x0809_0a0b_0c0d_0e0f,
@@ -136,21 +136,8 @@ impl HashLanes for Avx512 {
                 for j in 0..U64S {
                     r[j] = _mm512_shuffle_epi8(r[j], order);
                 }
-                for j in 0..U64S / 2 {
-                    s[2 * j] = _mm512_unpacklo_epi64(r[2 * j], r[2 * j + 1]);
-                    s[2 * j + 1] = _mm512_unpackhi_epi64(r[2 * j], r[2 * j + 1]);
-                }
-                for j in 0..2 {
-                    let a = _mm512_shuffle_i64x2::<0x88>(s[j], s[j + 2]);
-                    let b = _mm512_shuffle_i64x2::<0xdd>(s[j], s[j + 2]);
-                    let c = _mm512_shuffle_i64x2::<0x88>(s[j + 4], s[j + 6]);
-                    let d = _mm512_shuffle_i64x2::<0xdd>(s[j + 4], s[j + 6]);
-                    r[j] = _mm512_shuffle_i64x2::<0x88>(a, c);
-                    r[j + 2] = _mm512_shuffle_i64x2::<0x88>(b, d);
-                    r[j + 4] = _mm512_shuffle_i64x2::<0xdd>(a, c);
-                    r[j + 6] = _mm512_shuffle_i64x2::<0xdd>(b, d);
-                }
             }
+            let r = transpose_eight(r);
             for j in 0..U64S {
                 self.store_u64(&mut to[(i + j) * U64S..], r[j]);
             }
@@ -161,6 +148,20 @@ impl HashLanes for Avx512 {
 /// Vectors of 256 bits with AVX-512's instructions, where it has better ones than AVX2.
 #[derive(Clone, Copy, Debug)]
 pub struct Half(Avx2);
+
+impl Half {
+    /// The token of a processor whose AVX2 token is given, with AVX-512 VL.
+    #[inline(always)]
+    pub(super) fn of(wide: Avx2) -> Self {
+        Half(wide)
+    }
+
+    /// The token for what AVX2 does as well.
+    #[inline(always)]
+    pub(super) fn wide(self) -> Avx2 {
+        self.0
+    }
+}
 
 impl Sealed for Half {}
 
@@ -177,6 +178,11 @@ impl U64Lanes for Half {
     #[inline(always)]
     fn store_u64(self, to: &mut [u64], v: __m256i) {
         self.0.store_u64(to, v);
+    }
+
+    #[inline(always)]
+    fn splat_u64(self, value: u64) -> __m256i {
+        self.0.splat_u64(value)
     }
 
     #[inline(always)]
@@ -241,6 +247,11 @@ impl U64Lanes for Quarter {
     #[inline(always)]
     fn store_u64(self, to: &mut [u64], v: __m128i) {
         self.0.store_u64(to, v);
+    }
+
+    #[inline(always)]
+    fn splat_u64(self, value: u64) -> __m128i {
+        self.0.splat_u64(value)
     }
 
     #[inline(always)]

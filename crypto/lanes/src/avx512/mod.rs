@@ -13,10 +13,12 @@ macro_rules! avx512 {
     };
 }
 
+mod bit_fields;
 mod bits;
 mod field;
 mod hash;
 mod integers;
+mod sponge;
 
 /// The token of a processor with AVX-512 F, BW, DQ, VL, VNNI, VBMI, VBMI2, IFMA, VPOPCNTDQ and
 /// BITALG: Ice Lake, Zen 4 and later.
@@ -146,6 +148,42 @@ const fn word_sequence(first: u16) -> [u16; WORDS] {
 fn order(words: &[u16; WORDS]) -> __m512i {
     // SAFETY: sixty-four bytes are there. The token as above.
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+}
+
+/// Pair numbers of two vectors after exchanges at distances 8, 4, 2 and 1 pairs: all of
+/// [`Lanes::split_pairs`]. Exchanges undo themselves, so that `joined` takes the reverse order.
+const fn pair_numbers(joined: bool) -> [[u32; PAIRS]; 2] {
+    let mut numbers = [[0; PAIRS]; 2];
+    let mut i = 0;
+    while i < PAIRS {
+        numbers[0][i] = i as u32;
+        numbers[1][i] = (PAIRS + i) as u32;
+        i += 1;
+    }
+    let mut step = 0;
+    while step < 4 {
+        let distance = if joined { 1 << step } else { PAIRS / 2 >> step };
+        let mut i = 0;
+        while i < PAIRS {
+            if i & distance != 0 {
+                let odd = numbers[0][i];
+                numbers[0][i] = numbers[1][i - distance];
+                numbers[1][i - distance] = odd;
+            }
+            i += 1;
+        }
+        step += 1;
+    }
+    numbers
+}
+
+const SPLIT: [[u32; PAIRS]; 2] = pair_numbers(false);
+const JOIN: [[u32; PAIRS]; 2] = pair_numbers(true);
+
+#[inline(always)]
+fn pair_order(pairs: &[u32; PAIRS]) -> __m512i {
+    // SAFETY: sixty-four bytes are there. The token as above.
+    unsafe { _mm512_loadu_si512(pairs.as_ptr().cast()) }
 }
 
 impl Lanes for Avx512 {
@@ -338,6 +376,47 @@ impl Lanes for Avx512 {
         let (to_first, to_second) = to[..2 * WORDS].split_at_mut(WORDS);
         write(to_first, first);
         write(to_second, second);
+    }
+
+    #[inline(always)]
+    fn exchange(self, a: __m512i, b: __m512i, distance: usize) -> [__m512i; 2] {
+        avx512! {
+            match distance {
+                2 => [
+                    _mm512_mask_shuffle_epi32::<0b10_10_00_00>(a, 0xaaaa, b),
+                    _mm512_mask_shuffle_epi32::<0b11_11_01_01>(b, 0x5555, a),
+                ],
+                4 => [_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b)],
+                8 => [
+                    _mm512_mask_shuffle_i64x2::<0b10_10_00_00>(a, 0b1100_1100, b, b),
+                    _mm512_mask_shuffle_i64x2::<0b11_11_01_01>(b, 0b0011_0011, a, a),
+                ],
+                _ => [
+                    _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b),
+                    _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b),
+                ],
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn split_pairs(self, a: __m512i, b: __m512i) -> [__m512i; 2] {
+        avx512! {
+            [
+                _mm512_permutex2var_epi32(a, pair_order(&SPLIT[0]), b),
+                _mm512_permutex2var_epi32(a, pair_order(&SPLIT[1]), b),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn join_pairs(self, a: __m512i, b: __m512i) -> [__m512i; 2] {
+        avx512! {
+            [
+                _mm512_permutex2var_epi32(a, pair_order(&JOIN[0]), b),
+                _mm512_permutex2var_epi32(a, pair_order(&JOIN[1]), b),
+            ]
+        }
     }
 
     #[inline(always)]

@@ -19,6 +19,11 @@ impl U64Lanes for Portable {
     }
 
     #[inline(always)]
+    fn splat_u64(self, value: u64) -> u64 {
+        value
+    }
+
+    #[inline(always)]
     fn add_u64(self, a: u64, b: u64) -> u64 {
         a.wrapping_add(b)
     }
@@ -79,11 +84,6 @@ impl HashLanes for Portable {
     }
 
     #[inline(always)]
-    fn splat_u64(self, value: u64) -> u64 {
-        value
-    }
-
-    #[inline(always)]
     fn transpose_blocks(self, blocks: &[&[u8; 128]], to: &mut [u64]) {
         let (words, _) = blocks[0].as_chunks();
         for i in 0..16 {
@@ -111,6 +111,11 @@ impl<const N: usize> U64Lanes for Pairs<N> {
     #[inline(always)]
     fn store_u64(self, to: &mut [u64], v: [u64; N]) {
         to[..N].copy_from_slice(&v);
+    }
+
+    #[inline(always)]
+    fn splat_u64(self, value: u64) -> [u64; N] {
+        [value; N]
     }
 
     #[inline(always)]

@@ -1,9 +1,11 @@
 //! Lanes of plain Rust: eight words, which compilers map to a 128-bit register where there is one.
 
+mod bit_fields;
 mod bits;
 mod field;
 mod hash;
 mod integers;
+mod sponge;
 
 use crate::{Kernel, Lanes, Modulus, sealed::Sealed};
 
@@ -262,6 +264,18 @@ impl Lanes for Portable {
             to[2 * i] = a[i];
             to[2 * i + 1] = b[i];
         }
+    }
+
+    #[inline(always)]
+    fn exchange(self, a: I16, b: I16, distance: usize) -> [I16; 2] {
+        let (mut first, mut second) = (a, b);
+        for i in 0..WORDS {
+            if i & distance != 0 {
+                first[i] = b[i ^ distance];
+                second[i ^ distance] = a[i];
+            }
+        }
+        [first, second]
     }
 
     #[inline(always)]

@@ -406,6 +406,16 @@ impl<V: Value, const PAIRS: usize> Lanes for Proof<V, PAIRS> {
     }
 
     #[inline(never)]
+    fn exchange(self, a: Words, b: Words, distance: usize) -> [Words; 2] {
+        let (mut a, mut b) = (Self::get(a), Self::get(b));
+        let (first, second) = (a.as_flattened_mut(), b.as_flattened_mut());
+        for i in (0..2 * PAIRS).filter(|i| i & distance != 0) {
+            core::mem::swap(&mut first[i], &mut second[i ^ distance]);
+        }
+        [Self::vector(a), Self::vector(b)]
+    }
+
+    #[inline(never)]
     fn store_split(self, first: &mut [V], second: &mut [V], a: Words) {
         let to = first[..PAIRS].iter_mut().zip(&mut second[..PAIRS]);
         for ((first, second), pair) in to.zip(Self::get(a)) {

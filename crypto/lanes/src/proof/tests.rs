@@ -67,6 +67,11 @@ impl<L: Lanes> Kernel<L> for EveryOperation<'_, L::Word> {
             lanes.swap(a),
             lanes.straddle(a, b),
         ];
+        let distances = (1..).map(|i| 1 << i).take_while(|&distance| distance < L::WORDS);
+        let exchanged = distances
+            .map(|distance| lanes.exchange(a, b, distance))
+            .chain([lanes.split_pairs(a, b), lanes.join_pairs(c, d)]);
+        let words: Vec<_> = words.into_iter().chain(exchanged.flatten()).collect();
         let mut out = vec![L::Word::default(); (words.len() + 3) * L::WORDS];
         let mut start = 0;
         for word in words {

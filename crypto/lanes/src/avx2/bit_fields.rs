@@ -1,0 +1,231 @@
+//! Words as fields of bits on AVX2.
+
+use core::arch::x86_64::*;
+
+use super::{Avx2, WORDS};
+use crate::{BitFieldLanes, IntegerLanes, SLACK_WORDS};
+
+const BYTES: usize = 2 * WORDS;
+/// A byte that a shuffle makes zero.
+const NONE: u8 = 0x80;
+
+/// Shuffles between fields of `BITS` bits and groups of four fields in 64-bit integers.
+struct Fields<const BITS: usize>;
+
+impl<const BITS: usize> Fields<BITS> {
+    /// Bytes of a vector of fields.
+    const ALL: usize = 2 * BITS;
+    /// Bytes of half a vector, in which groups begin at [`Self::group`].
+    const HALF: usize = BITS;
+
+    /// The first byte of a group of four fields. With an odd number of bits, every other group
+    /// begins in the middle of that byte.
+    const fn group(number: usize) -> usize {
+        number * BITS / 2
+    }
+
+    /// Bytes that a group touches.
+    const fn group_bytes(number: usize) -> usize {
+        (number * BITS % 2 * 4 + 4 * BITS).div_ceil(8)
+    }
+
+    /// Reads a vector of fields, and no byte beyond: each half has the bytes that its groups
+    /// touch, in the places that [`Self::GROUPS`] takes them from.
+    #[inline(always)]
+    fn read(from: &[u8]) -> __m256i {
+        let from = &from[..Self::ALL];
+        if Self::ALL >= 16 {
+            let (low, high) = (&from[..16], &from[Self::ALL - 16..]);
+            // SAFETY: sixteen bytes are in each; alignment is not needed. The token as above.
+            unsafe {
+                let low = _mm_loadu_si128(low.as_ptr().cast());
+                _mm256_set_m128i(_mm_loadu_si128(high.as_ptr().cast()), low)
+            }
+        } else if Self::ALL >= 8 {
+            let low = i64::from_le_bytes(*from.first_chunk().unwrap());
+            let high = i64::from_le_bytes(*from.last_chunk().unwrap());
+            avx2!(_mm256_broadcastsi128_si256(_mm_set_epi64x(high, low)))
+        } else {
+            let all = i16::from_le_bytes(*from.first_chunk().unwrap());
+            avx2!(_mm256_set1_epi16(all))
+        }
+    }
+
+    /// Moves a group's bytes, as [`Self::read`] leaves them, to the group's integer.
+    const GROUPS: [u8; BYTES] = {
+        let mut order = [NONE; BYTES];
+        let mut i = 0;
+        while i < BYTES {
+            let (group, byte) = (i / 8, i % 8);
+            let at = Self::group(group) + byte;
+            if byte < Self::group_bytes(group) {
+                order[i] = if Self::ALL >= 16 {
+                    (if group < 2 { at } else { at - (Self::ALL - 16) }) as u8
+                } else if Self::ALL < 8 || at < 8 {
+                    at as u8
+                } else {
+                    (at - (Self::ALL - 8) + 8) as u8
+                };
+            }
+            i += 1;
+        }
+        order
+    };
+
+    /// Moves the bytes of a half's first group (`odd` 0) or second group (`odd` 1) to their places
+    /// in the half. With an even number of bits, both at once.
+    const fn places(odd: usize) -> [u8; BYTES] {
+        let mut order = [NONE; BYTES];
+        let mut i = 0;
+        while i < BYTES {
+            let (group, byte) = (i / 8 % 2, i % 8);
+            if (group == odd || BITS % 2 == 0) && byte < Self::group_bytes(group) {
+                order[i / 16 * 16 + Self::group(group) + byte] = (8 * group + byte) as u8;
+            }
+            i += 1;
+        }
+        order
+    }
+
+    const FIRST: [u8; BYTES] = Self::places(0);
+    const SECOND: [u8; BYTES] = Self::places(1);
+}
+
+#[inline(always)]
+fn table(bytes: &[u8; BYTES]) -> __m256i {
+    // SAFETY: thirty-two bytes are there. The token as above.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+/// For each set of eight words, given by its bits, a shuffle that moves its words to the front.
+static FRONT: [[u8; 16]; 256] = {
+    let mut orders = [[NONE; 16]; 256];
+    let mut set = 0;
+    while set < 256 {
+        let (mut word, mut count) = (0, 0);
+        while word < 8 {
+            if set >> word & 1 == 1 {
+                orders[set][2 * count] = 2 * word as u8;
+                orders[set][2 * count + 1] = 2 * word as u8 + 1;
+                count += 1;
+            }
+            word += 1;
+        }
+        set += 1;
+    }
+    orders
+};
+
+/// Writes the words of a set to the front of `to`, and returns how many there are. Other words may
+/// follow them.
+#[inline(always)]
+fn store_front(to: &mut [i16], words: __m128i, set: u8) -> usize {
+    let to = &mut to[..WORDS / 2];
+    let order = &FRONT[usize::from(set)]; // Public: fields that are not secret.
+    // SAFETY: sixteen bytes are in each; alignment is not needed. The token as above.
+    unsafe {
+        let front = _mm_shuffle_epi8(words, _mm_loadu_si128(order.as_ptr().cast()));
+        _mm_storeu_si128(to.as_mut_ptr().cast(), front);
+    }
+    set.count_ones() as usize
+}
+
+impl BitFieldLanes for Avx2 {
+    #[inline(always)]
+    fn mul_low(self, a: __m256i, b: __m256i) -> __m256i {
+        avx2!(_mm256_mullo_epi16(a, b))
+    }
+
+    #[inline(always)]
+    fn mul_high(self, a: __m256i, b: __m256i) -> __m256i {
+        avx2!(_mm256_mulhi_epi16(a, b))
+    }
+
+    #[inline(always)]
+    fn mul_rounded(self, a: __m256i, b: __m256i) -> __m256i {
+        avx2!(_mm256_mulhrs_epi16(a, b))
+    }
+
+    #[inline(always)]
+    fn shift_left<const N: u32>(self, a: __m256i) -> __m256i {
+        avx2!(_mm256_sll_epi16(a, _mm_cvtsi32_si128(N as i32)))
+    }
+
+    #[inline(always)]
+    fn shift_right<const N: u32>(self, a: __m256i) -> __m256i {
+        avx2!(_mm256_srl_epi16(a, _mm_cvtsi32_si128(N as i32)))
+    }
+
+    #[inline(always)]
+    fn unpack<const BITS: usize>(self, from: &[u8]) -> __m256i {
+        let fields = Fields::<BITS>::read(from);
+        let bits = BITS as i64;
+        avx2! {
+            let groups = _mm256_shuffle_epi8(fields, table(&Fields::<BITS>::GROUPS));
+            let groups = if BITS % 2 == 1 {
+                _mm256_srlv_epi64(groups, _mm256_setr_epi64x(0, 4, 0, 4))
+            } else {
+                groups
+            };
+            let apart = _mm256_sll_epi64(groups, _mm_cvtsi64_si128(32 - 2 * bits));
+            let pairs = _mm256_blend_epi32::<0b1010_1010>(groups, apart);
+            let apart = _mm256_sll_epi32(pairs, _mm_cvtsi64_si128(16 - bits));
+            let words = _mm256_blend_epi16::<0b1010_1010>(pairs, apart);
+            _mm256_and_si256(words, _mm256_set1_epi16((1 << BITS) - 1))
+        }
+    }
+
+    #[inline(always)]
+    fn pack<const BITS: usize>(self, to: &mut [u8], a: __m256i) {
+        let to = &mut to[..Fields::<BITS>::ALL];
+        let low = 32 - 2 * BITS as i32;
+        let pairs = self.merge(a, 1 << BITS);
+        let halves = avx2! {
+            let together = _mm256_sllv_epi32(pairs, _mm256_set1_epi64x(i64::from(low)));
+            let groups = _mm256_srl_epi64(together, _mm_cvtsi32_si128(low));
+            let first = table(&Fields::<BITS>::FIRST);
+            if BITS % 2 == 1 {
+                let groups = _mm256_sllv_epi64(groups, _mm256_setr_epi64x(0, 4, 0, 4));
+                let second = table(&Fields::<BITS>::SECOND);
+                _mm256_or_si256(
+                    _mm256_shuffle_epi8(groups, first),
+                    _mm256_shuffle_epi8(groups, second),
+                )
+            } else {
+                _mm256_shuffle_epi8(groups, first)
+            }
+        };
+        let mut bytes = [0; BYTES];
+        // SAFETY: thirty-two bytes are there; alignment is not needed. The token as above.
+        unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), halves) };
+        let half = Fields::<BITS>::HALF;
+        to[..half].copy_from_slice(&bytes[..half]);
+        to[half..].copy_from_slice(&bytes[16..16 + half]);
+    }
+
+    #[inline(always)]
+    fn append_below_vartime(
+        self,
+        from: &[u8],
+        bound: i16,
+        to: &mut [i16],
+        mut count: usize,
+    ) -> usize {
+        let wanted = to.len() - SLACK_WORDS;
+        let (blocks, _) = from.as_chunks::<{ 12 * WORDS / 8 }>();
+        for block in blocks {
+            let fields = self.unpack::<12>(block);
+            let (low, high, set) = avx2! {
+                let below = _mm256_cmpgt_epi16(_mm256_set1_epi16(bound), fields);
+                let set = _mm256_movemask_epi8(_mm256_packs_epi16(below, _mm256_setzero_si256()));
+                (_mm256_castsi256_si128(fields), _mm256_extracti128_si256::<1>(fields), set)
+            };
+            count += store_front(&mut to[count..], low, set as u8);
+            count += store_front(&mut to[count..], high, (set >> 16) as u8);
+            if count >= wanted {
+                return wanted;
+            }
+        }
+        count
+    }
+}
