@@ -1,19 +1,16 @@
 //! Key generation for many keys at once: one inversion in R/3 and one in R/q, the rest by
 //! Montgomery's trick (OpenSSLNTRU, section 3.1).
 
+use kem_common::{Erase, Error, Source, public, wipe};
 use lanes::{Dispatch, Hardware};
 use secret::Secret;
 use zerocopy::FromZeros;
 
 use crate::encode::{DecodeSmall, EncodeSmall};
-use crate::erase::{Erase, wipe};
-use crate::error::Error;
 use crate::keys::KeyPair;
 use crate::params::ParameterSet;
 use crate::product::{Coefficients, Transform, Workspace};
-use crate::public::public;
 use crate::r3;
-use crate::random::Source;
 use crate::recip::{r3_invert, rq_invert_triple};
 use crate::short::{self, SamplingSpace};
 

@@ -1,5 +1,6 @@
 //! Decapsulation with implicit rejection, from a key's bytes or from its transforms.
 
+use kem_common::{Array, SharedSecret, wipe};
 use lanes::{Backend, Dispatch, Hardware};
 use secret::Secret;
 use zerocopy::FromZeros;
@@ -7,10 +8,9 @@ use zeroize::Zeroizing;
 
 use crate::encapsulate::encode_product;
 use crate::encode::{DecodeRounded, DecodeRq, DecodeSmall, EncodeSmall};
-use crate::erase::wipe;
 use crate::hash::{Hash, Purpose, hash, hash_all, session_hash};
-use crate::keys::{Ciphertext, SecretKey, SharedSecret};
-use crate::params::{Array, HASH_BYTES, ParameterSet};
+use crate::keys::{Ciphertext, SecretKey};
+use crate::params::{HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Transform, Workspace};
 use crate::r3;
 use crate::rq::TripleToSmall;
@@ -218,8 +218,8 @@ impl<P: ParameterSet, F: Factors<P>> Dispatch for Decapsulate<'_, P, F> {
         for (i, x) in preimage.iter_mut().enumerate() {
             *x = r_hash[i] ^ (rejected & (r_hash[i] ^ rho_hash[i]));
         }
-        let mut secret = SharedSecret(Secret::zeroed());
-        session_hash(lanes, rejected, &[&*preimage, ciphertext.as_bytes()], &mut secret.0);
-        secret
+        let mut secret = Secret::zeroed();
+        session_hash(lanes, rejected, &[&*preimage, ciphertext.as_bytes()], &mut secret);
+        SharedSecret::new(secret)
     }
 }

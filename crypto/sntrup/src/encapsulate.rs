@@ -2,18 +2,17 @@
 
 use core::marker::PhantomData;
 
+use kem_common::{Array, Error, SharedSecret, Source};
 use lanes::{Backend, Dispatch, Hardware};
 use secret::Secret;
 use zerocopy::FromZeros;
 use zeroize::Zeroizing;
 
 use crate::encode::{DecodeRq, DecodeSmall, EncodeRounded, EncodeSmall};
-use crate::error::Error;
 use crate::hash::{Hash, PartialHash, Purpose, advance_two, finish, hash, hash_all};
-use crate::keys::{Ciphertext, PublicKey, SharedSecret};
-use crate::params::{Array, HASH_BYTES, ParameterSet};
+use crate::keys::{Ciphertext, PublicKey};
+use crate::params::{HASH_BYTES, ParameterSet};
 use crate::product::{Coefficients, Transform, Workspace};
-use crate::random::Source;
 use crate::rq::Round;
 use crate::sha512::BLOCK_BYTES;
 use crate::short::{self, SamplingSpace};
@@ -248,10 +247,10 @@ fn complete<P: ParameterSet, L: Hardware>(
     let mut confirmation = Zeroizing::new(Hash::default());
     hash(lanes, Purpose::Confirmation, &[&r.hash, &of_key], &mut confirmation);
     ciphertext.as_mut()[P::ROUNDED_BYTES..].copy_from_slice(&*confirmation);
-    let mut secret = SharedSecret(Secret::zeroed());
+    let mut secret = Secret::zeroed();
     let parts = [&r.hash, ciphertext.as_ref()];
-    finish(lanes, &mut session, Purpose::Session, &parts, &mut secret.0);
-    (Ciphertext(ciphertext), secret)
+    finish(lanes, &mut session, Purpose::Session, &parts, &mut secret);
+    (Ciphertext(ciphertext), SharedSecret::new(secret))
 }
 
 /// r of an encapsulation for `key`, of whose hash the first blocks are computed along with that of

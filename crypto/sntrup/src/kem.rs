@@ -3,6 +3,7 @@
 
 use core::marker::PhantomData;
 
+use kem_common::{Array, Error, SharedSecret, public};
 use lanes::Backend;
 use rand_core::TryCryptoRng;
 
@@ -12,10 +13,8 @@ use crate::encapsulate::{
     Encapsulate, Prepare, PrepareAgain, PrepareBatch, PreparedEncapsulation, Randomness,
 };
 use crate::encode::is_canonical_small;
-use crate::error::Error;
-use crate::keys::{Ciphertext, KeyPair, PublicKey, SecretKey, SharedSecret, array, object};
+use crate::keys::{Ciphertext, KeyPair, PublicKey, SecretKey, object};
 use crate::operations::Operations;
-use crate::public::public;
 use crate::random::with_sample;
 use crate::validate::{Check, Inspect, Recode};
 
@@ -34,7 +33,7 @@ impl<P: Operations> PublicKey<P> {
     /// # Errors
     /// As [`PublicKey::from_bytes`].
     pub fn from_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        let key = PublicKey::<P>(array::<P, _>("public key", bytes)?);
+        let key = PublicKey::<P>(Array::copied(object::<P>("public key"), bytes)?);
         if P::recode(backend, Recode(&key)) != key {
             return Err(Error::NotCanonical { object: object::<P>("public key") });
         }

@@ -2,17 +2,14 @@
 
 use core::fmt;
 
+use kem_common::{Array, Error, Object};
 use lanes::{Hardware, HashLanes};
 use secret::Secret;
 
 use crate::encode::EncodeRq;
-use crate::error::{Error, Object};
 use crate::hash::{Hash, Purpose, hash_all};
-use crate::params::{Array, HASH_BYTES, ParameterSet};
+use crate::params::ParameterSet;
 use crate::product::Coefficients;
-
-/// Bytes of a shared secret.
-pub const SHARED_SECRET_BYTES: usize = HASH_BYTES;
 
 /// An encoded public key: canonical, so an element of R/q.
 #[derive(Clone, PartialEq, Eq)]
@@ -32,16 +29,6 @@ pub struct KeyPair<P: ParameterSet> {
 /// accepted; decapsulation rejects a wrong ciphertext implicitly.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ciphertext<P: ParameterSet>(pub(crate) P::CiphertextBytes);
-
-/// A shared secret of [`SHARED_SECRET_BYTES`]. In protected memory; erased on drop.
-pub struct SharedSecret(pub(crate) Secret<Hash>);
-
-impl SharedSecret {
-    /// Its bytes.
-    pub fn as_bytes(&self) -> &[u8; SHARED_SECRET_BYTES] {
-        &self.0
-    }
-}
 
 /// The parts of an encoded secret key, in the order of the encoding.
 pub(crate) struct Parts<B> {
@@ -66,20 +53,6 @@ fn parts_mut<P: ParameterSet>(bytes: &mut [u8]) -> Parts<&mut [u8]> {
     let (public_key, rest) = rest.split_at_mut(P::PUBLIC_KEY_BYTES);
     let (rho, public_key_hash) = rest.split_at_mut(P::SMALL_BYTES);
     Parts { f, g_inverse, public_key, rho, public_key_hash }
-}
-
-/// Copies `bytes` into an array, or says what is wrong with their length.
-pub(crate) fn array<P: ParameterSet, A: Array<u8>>(
-    kind: &'static str,
-    bytes: &[u8],
-) -> Result<A, Error> {
-    let mut array = A::filled(0);
-    let expected = array.as_ref().len();
-    if bytes.len() != expected {
-        return Err(Error::Length { object: object::<P>(kind), expected, actual: bytes.len() });
-    }
-    array.as_mut().copy_from_slice(bytes);
-    Ok(array)
 }
 
 pub(crate) fn object<P: ParameterSet>(kind: &'static str) -> Object {
@@ -111,7 +84,7 @@ impl<P: ParameterSet> Ciphertext<P> {
     /// # Errors
     /// The length is not [`ParameterSet::CIPHERTEXT_BYTES`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        Ok(Ciphertext(array::<P, _>("ciphertext", bytes)?))
+        Ok(Ciphertext(Array::copied(object::<P>("ciphertext"), bytes)?))
     }
 
     /// Its bytes.

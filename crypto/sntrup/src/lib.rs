@@ -26,8 +26,6 @@ mod batch;
 mod decapsulate;
 mod encapsulate;
 mod encode;
-mod erase;
-mod error;
 #[cfg(test)]
 mod every_set;
 mod hash;
@@ -40,7 +38,6 @@ mod plan;
 mod product;
 #[cfg(test)]
 mod proof;
-mod public;
 mod r3;
 mod random;
 mod recip;
@@ -52,11 +49,11 @@ mod validate;
 pub use batch::BatchMemory;
 pub use decapsulate::ExpandedKey;
 pub use encapsulate::PreparedEncapsulation;
-pub use error::{Error, Object};
-pub use keys::{Ciphertext, KeyPair, PublicKey, SHARED_SECRET_BYTES, SecretKey, SharedSecret};
+pub use kem_common::{Array, Error, Object, SHARED_SECRET_BYTES, SharedSecret};
+pub use keys::{Ciphertext, KeyPair, PublicKey, SecretKey};
 pub use lanes::{Backend, BackendError};
 pub use operations::Operations;
 pub use params::{
-    Array, HASH_BYTES, ParameterSet, Reductions, Sntrup653, Sntrup761, Sntrup857, Sntrup953,
-    Sntrup1013, Sntrup1277,
+    HASH_BYTES, ParameterSet, Reductions, Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013,
+    Sntrup1277,
 };

@@ -1,15 +1,15 @@
 //! The operations on lanes, compiled in this crate once for each parameter set, not in every crate
 //! that uses one.
 
+use kem_common::{Error, SharedSecret};
 use lanes::Backend;
 use secret::Secret;
 
 use crate::batch::Generate;
 use crate::decapsulate::{Decapsulate, Expand, Expansion, FromBytes, FromExpansion};
 use crate::encapsulate::{Encapsulate, Prepare, PrepareAgain, PrepareBatch, PreparedEncapsulation};
-use crate::error::Error;
 use crate::hash::Hash;
-use crate::keys::{Ciphertext, KeyPair, PublicKey, SharedSecret};
+use crate::keys::{Ciphertext, KeyPair, PublicKey};
 use crate::params::ParameterSet;
 use crate::validate::{Check, Inspect, Recode};
 

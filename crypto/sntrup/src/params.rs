@@ -3,30 +3,10 @@
 
 use core::fmt::Debug;
 
+use kem_common::{Array, Element};
 use lanes::{Modulus, Word};
-use zerocopy::FromZeros;
 
 use crate::plan::encoded_bytes;
-
-/// An element of an [`Array`].
-pub trait Element: Copy + FromZeros + PartialEq + Eq + Send + Sync + 'static {}
-
-impl<E: Copy + FromZeros + PartialEq + Eq + Send + Sync + 'static> Element for E {}
-
-/// A fixed-size array, so that generic code can hold one whose size depends on the parameter set.
-pub trait Array<E: Element>:
-    AsRef<[E]> + AsMut<[E]> + Clone + FromZeros + PartialEq + Eq + Send + Sync + 'static
-{
-    /// An array of `element`s.
-    fn filled(element: E) -> Self;
-}
-
-impl<E: Element, const N: usize> Array<E> for [E; N] {
-    #[inline(always)]
-    fn filled(element: E) -> Self {
-        [element; N]
-    }
-}
 
 /// A parameter set of Streamlined NTRU Prime.
 ///

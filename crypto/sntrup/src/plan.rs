@@ -4,9 +4,8 @@
 //! All moduli of a level but the last one are equal, so a level is two moduli and the whole plan is
 //! known at compile time. Decoding divides by multiplication with a reciprocal.
 
+use kem_common::wipe;
 use lanes::Hardware;
-
-use crate::erase::wipe;
 
 /// Merged values stay below this.
 pub(crate) const LIMIT: u32 = 1 << 14;

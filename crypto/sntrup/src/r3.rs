@@ -1,9 +1,9 @@
 //! R/3 = (Z/3)\[x\]/(x^p - x - 1): reduction, bit planes, and the test for invertibility.
 
+use kem_common::{Array, wipe};
 use lanes::{BitLanes, Hardware, Kernel, Lanes, Trits};
 
-use crate::erase::wipe;
-use crate::params::{Array, ParameterSet};
+use crate::params::ParameterSet;
 use crate::product::Coefficients;
 
 /// Takes every coefficient modulo 3, to -1, 0 or 1.

@@ -1,13 +1,10 @@
 //! Random bytes from the caller's source.
 
+use kem_common::Error;
 use rand_core::TryCryptoRng;
 use secret::Secret;
 
-use crate::error::Error;
 use crate::params::ParameterSet;
-
-/// A source of random bytes of any type.
-pub(crate) type Source<'a> = dyn FnMut(&mut [u8]) -> Result<(), Error> + 'a;
 
 /// Calls `make` with 4p random bytes, drawn in one call, which are then erased.
 pub(crate) fn with_sample<P: ParameterSet, R: TryCryptoRng + ?Sized, T>(

@@ -1,9 +1,8 @@
 //! SHA-512 (FIPS 180-4): of one message, whose schedule is in vectors and whose rounds are scalar,
 //! of two, or of as many messages at once as there are lanes.
 
+use kem_common::wipe;
 use lanes::{HashLanes, Kernel, PairLanes, RoundLanes, U64Lanes, scalar};
-
-use crate::erase::wipe;
 
 /// Bytes of a block.
 pub(crate) const BLOCK_BYTES: usize = 128;

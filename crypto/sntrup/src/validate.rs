@@ -1,14 +1,13 @@
 //! Validity of keys that come from outside.
 
+use kem_common::{Array, Error, public};
 use lanes::{Dispatch, Hardware};
 
 use crate::encode::{DecodeRq, DecodeSmall, EncodeRq};
-use crate::error::Error;
 use crate::hash::{Hash, Purpose, hash};
 use crate::keys::{PublicKey, SecretKey, object};
-use crate::params::{Array, ParameterSet};
+use crate::params::ParameterSet;
 use crate::product::{Coefficients, Multiplier};
-use crate::public::public;
 use crate::r3;
 use crate::rq::TripleToSmall;
 

@@ -103,9 +103,7 @@ impl BitFieldLanes for Avx512 {
     fn unpack<const BITS: usize>(self, from: &[u8]) -> __m512i {
         let from = &from[..Fields::<BITS>::ALL];
         // SAFETY: the masked bytes are there, and no others are read. The token as above.
-        let fields = unsafe {
-            _mm512_maskz_loadu_epi8(Fields::<BITS>::MASK, from.as_ptr().cast())
-        };
+        let fields = unsafe { _mm512_maskz_loadu_epi8(Fields::<BITS>::MASK, from.as_ptr().cast()) };
         avx512! {
             let groups = _mm512_permutexvar_epi8(table(&Fields::<BITS>::GROUPS), fields);
             let words = _mm512_multishift_epi64_epi8(table(&Fields::<BITS>::SHIFTS), groups);

@@ -1,10 +1,10 @@
 //! Memory for polynomials, their transforms, and the work of the kernels.
 
+use kem_common::{Array, Erase, wipe};
 use lanes::Word;
 use zerocopy::FromZeros;
 
-use crate::erase::{Erase, wipe};
-use crate::params::{Array, ParameterSet};
+use crate::params::ParameterSet;
 
 /// The p coefficients of an element of R/q or R/3, followed by zeros up to 8 blocks:
 /// [`ParameterSet::PADDED`] words. Erased on drop.

@@ -9,9 +9,9 @@
 //! A row may be multiplied by -1, cofactor and all, so a step makes g - c f whether it exchanges
 //! them or not.
 
+use kem_common::wipe;
 use lanes::{BitLanes, Hardware, Kernel, Trits};
 
-use crate::erase::wipe;
 use crate::params::ParameterSet;
 use crate::product::Coefficients;
 

@@ -2,12 +2,12 @@
 
 mod sorting;
 
+use kem_common::{Array, Erase, wipe};
 use lanes::{Hardware, Kernel};
 use zerocopy::FromZeros;
 
 use self::sorting::Columns;
-use crate::erase::{Erase, wipe};
-use crate::params::{Array, ParameterSet};
+use crate::params::ParameterSet;
 use crate::product::Coefficients;
 
 /// Memory for sampling. Erased on drop.

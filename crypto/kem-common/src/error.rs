@@ -1,4 +1,4 @@
-//! Errors of Streamlined NTRU Prime.
+//! Errors of key encapsulation mechanisms.
 
 use core::fmt;
 

@@ -1,0 +1,354 @@
+//! Keccak-f\[1600\] on lanes, and sponges in them (FIPS 202).
+
+use lanes::{KeccakLanes, STREAMS};
+use zerocopy::FromZeros;
+
+use crate::params::SEED;
+
+/// Integers of 64 bits in a state.
+pub(crate) const STATE_WORDS: usize = 25;
+/// Integers that a block of SHAKE128 has.
+pub(crate) const SHAKE128_WORDS: usize = 21;
+/// Integers that a block of SHAKE256 or SHA3-256 has.
+pub(crate) const SHAKE256_WORDS: usize = 17;
+/// Bytes that a block of SHAKE256 or SHA3-256 has.
+pub(crate) const SHAKE256_BYTES: usize = 8 * SHAKE256_WORDS;
+/// Integers that a block of SHA3-512 has.
+const SHA3_512_WORDS: usize = 9;
+/// The bits after a message of SHA-3, and the first bit of the padding.
+pub(crate) const SHA3_SUFFIX: u8 = 0b110;
+/// The bits after a message of SHAKE, and the first bit of the padding.
+pub(crate) const SHAKE_SUFFIX: u8 = 0b1_1111;
+/// The last bit of the padding, in the last integer of a block.
+const LAST_BIT: u64 = 1 << 63;
+
+/// States, one in each lane: integer `i` of all states is row `i`.
+#[derive(FromZeros)]
+#[repr(C, align(64))]
+pub(crate) struct States(pub(crate) [[u64; STREAMS]; STATE_WORDS]);
+
+/// FIPS 202, section 3.2.5.
+const ROUND_CONSTANTS: [u64; 24] = {
+    // Bit t of the sequence is the lowest bit of a linear feedback shift register after t steps.
+    let mut constants = [0; 24];
+    let mut register = 1u16;
+    let mut round = 0;
+    while round < 24 {
+        let mut j = 0;
+        while j < 7 {
+            constants[round] |= ((register & 1) as u64) << ((1 << j) - 1);
+            register <<= 1;
+            if register >> 8 == 1 {
+                register ^= 0b1_0111_0001;
+            }
+            j += 1;
+        }
+        round += 1;
+    }
+    constants
+};
+
+/// The five results of chi in a plane.
+#[inline(always)]
+fn chi<S: KeccakLanes>(lanes: S, b: [S::U64; 5]) -> [S::U64; 5] {
+    [
+        lanes.chi_u64(b[0], b[1], b[2]),
+        lanes.chi_u64(b[1], b[2], b[3]),
+        lanes.chi_u64(b[2], b[3], b[4]),
+        lanes.chi_u64(b[3], b[4], b[0]),
+        lanes.chi_u64(b[4], b[0], b[1]),
+    ]
+}
+
+/// A round. Word x + 5 y is the lane (x, y) of the standard. Rotations are towards the low end.
+#[inline(always)]
+fn round<S: KeccakLanes>(lanes: S, a: [S::U64; STATE_WORDS], constant: u64) -> [S::U64; 25] {
+    let column = |x: usize| {
+        let upper = lanes.xor_u64(a[x], a[x + 5], a[x + 10]);
+        lanes.xor_u64(upper, a[x + 15], a[x + 20])
+    };
+    let c = [column(0), column(1), column(2), column(3), column(4)];
+    let parity =
+        |x: usize| lanes.xor_two_u64(c[(x + 4) % 5], lanes.rotate_u64::<63>(c[(x + 1) % 5]));
+    let d = [parity(0), parity(1), parity(2), parity(3), parity(4)];
+    let theta = |i: usize| lanes.xor_two_u64(a[i], d[i % 5]);
+
+    let [e0, e1, e2, e3, e4] = chi(
+        lanes,
+        [
+            theta(0),
+            lanes.rotate_u64::<20>(theta(6)),
+            lanes.rotate_u64::<21>(theta(12)),
+            lanes.rotate_u64::<43>(theta(18)),
+            lanes.rotate_u64::<50>(theta(24)),
+        ],
+    );
+    let [e5, e6, e7, e8, e9] = chi(
+        lanes,
+        [
+            lanes.rotate_u64::<36>(theta(3)),
+            lanes.rotate_u64::<44>(theta(9)),
+            lanes.rotate_u64::<61>(theta(10)),
+            lanes.rotate_u64::<19>(theta(16)),
+            lanes.rotate_u64::<3>(theta(22)),
+        ],
+    );
+    let [e10, e11, e12, e13, e14] = chi(
+        lanes,
+        [
+            lanes.rotate_u64::<63>(theta(1)),
+            lanes.rotate_u64::<58>(theta(7)),
+            lanes.rotate_u64::<39>(theta(13)),
+            lanes.rotate_u64::<56>(theta(19)),
+            lanes.rotate_u64::<46>(theta(20)),
+        ],
+    );
+    let [e15, e16, e17, e18, e19] = chi(
+        lanes,
+        [
+            lanes.rotate_u64::<37>(theta(4)),
+            lanes.rotate_u64::<28>(theta(5)),
+            lanes.rotate_u64::<54>(theta(11)),
+            lanes.rotate_u64::<49>(theta(17)),
+            lanes.rotate_u64::<8>(theta(23)),
+        ],
+    );
+    let [e20, e21, e22, e23, e24] = chi(
+        lanes,
+        [
+            lanes.rotate_u64::<2>(theta(2)),
+            lanes.rotate_u64::<9>(theta(8)),
+            lanes.rotate_u64::<25>(theta(14)),
+            lanes.rotate_u64::<23>(theta(15)),
+            lanes.rotate_u64::<62>(theta(21)),
+        ],
+    );
+    let e0 = lanes.xor_two_u64(e0, lanes.splat_u64(constant));
+    [
+        e0, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15, e16, e17, e18, e19,
+        e20, e21, e22, e23, e24,
+    ]
+}
+
+/// Permutes the state of each lane.
+#[inline(always)]
+pub(crate) fn permute<S: KeccakLanes>(lanes: S, states: &mut States) {
+    let mut a = [lanes.splat_u64(0); STATE_WORDS];
+    for i in 0..STATE_WORDS {
+        a[i] = lanes.load_u64(&states.0[i]);
+    }
+    for pair in ROUND_CONSTANTS.as_chunks::<2>().0 {
+        a = round(lanes, a, pair[0]);
+        a = round(lanes, a, pair[1]);
+    }
+    for i in 0..STATE_WORDS {
+        lanes.store_u64(&mut states.0[i], a[i]);
+    }
+}
+
+/// A block of 32 bytes, up to three more and the padding: the states' row 4 apart from it.
+pub(crate) struct SeedBlock {
+    seed: [u64; SEED / 8],
+    last_word: usize,
+}
+
+impl SeedBlock {
+    /// The block of a sponge whose blocks have `words` integers.
+    pub(crate) fn new(seed: &[u8; SEED], words: usize) -> Self {
+        let (seed, _) = seed.as_chunks();
+        let word = |i: usize| u64::from_le_bytes(seed[i]);
+        SeedBlock { seed: [word(0), word(1), word(2), word(3)], last_word: words - 1 }
+    }
+
+    /// Row `i` of the states, where `nonces` is row 4: the bytes after the seed and the suffix.
+    #[inline(always)]
+    fn row<S: KeccakLanes>(&self, lanes: S, nonces: &[u64; STREAMS], i: usize) -> S::U64 {
+        match i {
+            0..4 => lanes.splat_u64(self.seed[i]),
+            4 => lanes.load_u64(nonces),
+            _ if i == self.last_word => lanes.splat_u64(LAST_BIT),
+            _ => lanes.splat_u64(0),
+        }
+    }
+
+    /// Starts a sponge in each lane.
+    #[inline(always)]
+    pub(crate) fn start<S: KeccakLanes>(
+        &self,
+        lanes: S,
+        states: &mut States,
+        nonces: &[u64; STREAMS],
+    ) {
+        for i in 0..STATE_WORDS {
+            lanes.store_u64(&mut states.0[i], self.row(lanes, nonces, i));
+        }
+    }
+
+    /// Starts a sponge in each lane but the first, whose state stays.
+    #[inline(always)]
+    pub(crate) fn start_beside_first<S: KeccakLanes>(
+        &self,
+        lanes: S,
+        states: &mut States,
+        nonces: &[u64; STREAMS],
+    ) {
+        for i in 0..STATE_WORDS {
+            let first = lanes.load_u64(&states.0[i]);
+            let row = lanes.beside_first_u64(first, self.row(lanes, nonces, i));
+            lanes.store_u64(&mut states.0[i], row);
+        }
+    }
+}
+
+/// Starts a sponge in each lane with the seed in the lane's first four `seeds`, the same bytes
+/// after it, and blocks of `words` integers.
+#[inline(always)]
+pub(crate) fn start_seeds<S: KeccakLanes>(
+    lanes: S,
+    states: &mut States,
+    seeds: &[[u64; STREAMS]],
+    nonce: u64,
+    words: usize,
+) {
+    for i in 0..STATE_WORDS {
+        let row = match i {
+            0..4 => lanes.load_u64(&seeds[i]),
+            4 => lanes.splat_u64(nonce),
+            _ if i == words - 1 => lanes.splat_u64(LAST_BIT),
+            _ => lanes.splat_u64(0),
+        };
+        lanes.store_u64(&mut states.0[i], row);
+    }
+}
+
+/// Makes all states zero.
+#[inline(always)]
+pub(crate) fn clear<S: KeccakLanes>(lanes: S, states: &mut States) {
+    for i in 0..STATE_WORDS {
+        lanes.store_u64(&mut states.0[i], lanes.splat_u64(0));
+    }
+}
+
+/// Writes the first `words` integers of each lane's state, `stride` bytes apart; up to 56 bytes
+/// after them are overwritten.
+#[inline(always)]
+pub(crate) fn squeeze<S: KeccakLanes>(
+    lanes: S,
+    states: &States,
+    words: usize,
+    to: &mut [u8],
+    stride: usize,
+) {
+    for i in (0..words).step_by(S::U64S) {
+        lanes.store_streams(&states.0[i..], &mut to[8 * i..], stride);
+    }
+}
+
+/// Absorbs a block of SHAKE256 or SHA3-256 in the first lane, and permutes all.
+#[inline(always)]
+pub(crate) fn absorb_first<S: KeccakLanes>(lanes: S, states: &mut States, block: &[u8]) {
+    let (words, _) = block.as_chunks();
+    for i in 0..SHAKE256_WORDS {
+        let word = lanes.first_u64(u64::from_le_bytes(words[i]));
+        let row = lanes.xor_two_u64(lanes.load_u64(&states.0[i]), word);
+        lanes.store_u64(&mut states.0[i], row);
+    }
+    permute(lanes, states);
+}
+
+/// Makes lane `lane` the block of SHA3-512 that is the message of 33 or 64 bytes. Other lanes stay.
+#[inline(always)]
+pub(crate) fn set_sha3_512_block(states: &mut States, lane: usize, parts: [&[u8]; 2]) {
+    let mut block = zeroize::Zeroizing::new([0; 8 * SHA3_512_WORDS]);
+    let (first, rest) = block.split_at_mut(parts[0].len());
+    first.copy_from_slice(parts[0]);
+    rest[..parts[1].len()].copy_from_slice(parts[1]);
+    rest[parts[1].len()] = SHA3_SUFFIX;
+    let (words, _) = block.as_chunks();
+    for i in 0..STATE_WORDS {
+        states.0[i][lane] = match i {
+            0..SHA3_512_WORDS => u64::from_le_bytes(words[i]),
+            _ => 0,
+        };
+    }
+    states.0[SHA3_512_WORDS - 1][lane] |= LAST_BIT;
+}
+
+/// Writes the first bytes of a lane's state.
+#[inline(always)]
+pub(crate) fn copy_lane(states: &States, lane: usize, to: &mut [u8]) {
+    for (bytes, row) in to.chunks_exact_mut(8).zip(&states.0) {
+        bytes.copy_from_slice(&row[lane].to_le_bytes());
+    }
+}
+
+/// Copies the parts of a message and its padding into whole blocks of SHAKE256 or SHA3-256, and
+/// returns them. The rest of `to` must be zero.
+pub(crate) fn pad<'a>(to: &'a mut [u8], parts: &[&[u8]], suffix: u8) -> &'a [u8] {
+    let mut length = 0;
+    for part in parts {
+        to[length..length + part.len()].copy_from_slice(part);
+        length += part.len();
+    }
+    let padded = padded_bytes(length);
+    to[length] |= suffix;
+    to[padded - 1] |= 1 << 7;
+    &to[..padded]
+}
+
+/// Bytes of whole blocks of SHAKE256 or SHA3-256 for a message.
+pub(crate) const fn padded_bytes(message: usize) -> usize {
+    (message / SHAKE256_BYTES + 1) * SHAKE256_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanes::{Backend, Dispatch, Hardware, Kernel};
+
+    struct Hash<'a>(&'a [u8], u8);
+
+    impl<L: Hardware> Kernel<L> for Hash<'_> {
+        type Output = Vec<[u8; 200]>;
+
+        fn run(self, lanes: L) -> Self::Output {
+            fn of<S: KeccakLanes>(lanes: S, blocks: &[u8]) -> [u8; 200] {
+                let mut states = States([[0; STREAMS]; STATE_WORDS]);
+                for block in blocks.chunks_exact(SHAKE256_BYTES) {
+                    absorb_first(lanes, &mut states, block);
+                }
+                let mut out = [0; 200];
+                copy_lane(&states, 0, &mut out);
+                out
+            }
+            let mut space = [0; 2000];
+            let blocks = pad(&mut space, &[self.0], self.1);
+            vec![of(lanes.many(), blocks), of(lanes.chain(), blocks)]
+        }
+    }
+
+    struct Check;
+
+    impl Dispatch for Check {
+        type Output = ();
+
+        fn on<L: Hardware>(self, lanes: L) {
+            // SHA3-256 of no bytes and of 200 bytes 0xa3 (NIST's examples); the begin of
+            // SHAKE256 of no bytes.
+            for (message, suffix, expected) in [
+                (&[][..], SHA3_SUFFIX, 0xa7ff_c6f8_bf1e_d766_u64),
+                (&[0xa3; 200][..], SHA3_SUFFIX, 0x79f3_8ade_c5c2_0307),
+                (&[][..], SHAKE_SUFFIX, 0x46b9_dd2b_0ba8_8d13),
+            ] {
+                for state in lanes.run(Hash(message, suffix)) {
+                    assert_eq!(u64::from_be_bytes(*state.first_chunk().unwrap()), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn hashes_are_those_of_the_standard() {
+        Backend::available().for_each(|backend| backend.run(Check));
+    }
+}
