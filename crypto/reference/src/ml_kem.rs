@@ -20,6 +20,7 @@ mod encode;
 mod error;
 mod hash;
 mod k_pke;
+pub mod kat;
 mod kem;
 mod ntt;
 mod parameters;
