@@ -1,5 +1,5 @@
-//! The oracle of ML-KEM gives every known answer: of the embedded files, of Project Wycheproof, and
-//! of a folder outside of the repository, if there is one.
+//! The oracle of ML-KEM gives every known answer: of the embedded files, of NIST's ACVP files, of
+//! Project Wycheproof, and of a folder outside of the repository, if there is one.
 
 use reference::ml_kem::kat::{self, Case, KatFile, Oracle, Record};
 use reference::ml_kem::{self, Parameters};
@@ -65,6 +65,17 @@ fn embedded_1024() {
 fn files_are_as_they_are_written() {
     for (name, text) in kat::EMBEDDED {
         assert_eq!(embedded(name).to_string(), text, "{name}");
+    }
+}
+
+#[test]
+fn acvp_replays() {
+    for (name, text) in kat::ACVP {
+        let file = kat::parse(text).expect("a readable file");
+        assert_eq!(file.params.name, name);
+        let expected = [("keys", 25), ("encaps", 25), ("decaps", 10)];
+        assert_eq!(kinds(&file.records), BTreeMap::from(expected));
+        check(&file);
     }
 }
 

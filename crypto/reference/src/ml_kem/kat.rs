@@ -34,6 +34,13 @@ pub const EMBEDDED: [(&str, &str); 3] = [
     ("mlkem1024", include_str!("../../kat/ml-kem/mlkem1024.kat")),
 ];
 
+/// NIST's known answers (ACVP) of the three parameter sets, by name.
+pub const ACVP: [(&str, &str); 3] = [
+    ("mlkem512", include_str!("../../kat/ml-kem/acvp-mlkem512.kat")),
+    ("mlkem768", include_str!("../../kat/ml-kem/acvp-mlkem768.kat")),
+    ("mlkem1024", include_str!("../../kat/ml-kem/acvp-mlkem1024.kat")),
+];
+
 /// Returns the text of the known answers for a parameter set, such as "mlkem768".
 pub fn embedded(name: &str) -> Option<&'static str> {
     EMBEDDED.into_iter().find(|(embedded, _)| *embedded == name).map(|(_, text)| text)
