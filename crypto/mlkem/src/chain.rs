@@ -4,27 +4,90 @@
 
 use core::marker::PhantomData;
 
-use lanes::{Hardware, Kernel, STREAMS, U64Lanes};
+use lanes::{Hardware, KeccakLanes, Kernel, STREAMS};
 use zerocopy::FromZeros;
 
 use crate::keccak::{
     SHAKE128_WORDS, SHAKE256_BYTES, SHAKE256_WORDS, SeedBlock, States, absorb_first, clear,
-    copy_lane, permute, set_sha3_512_block,
+    copy_lane, permute, start_sha3_512,
 };
 use crate::matrix::{self, Buffers, Order, SampleMatrix};
 use crate::noise::{self, MakeNoise, Noise};
 use crate::params::{ParameterSet, SEED};
 use crate::poly::Poly;
 
-/// Lanes of a chain that has any beside it.
-const LANES: usize = 4;
-
 /// Memory for a chain. Secret if its input is.
 #[derive(FromZeros)]
 #[repr(C)]
 pub(crate) struct ChainSpace {
     pub(crate) states: States,
-    buffers: Buffers<LANES>,
+    buffers: Buffers<STREAMS>,
+}
+
+/// Blocks of a chain beside which polynomials of the matrix are sampled, one in each lane: as many
+/// as those need. All chains have a multiple of them.
+pub(crate) const STEP_BYTES: usize = matrix::BLOCKS * SHAKE256_BYTES;
+
+/// A matrix that is sampled beside a chain.
+pub(crate) struct MatrixBeside<'a> {
+    pub(crate) seed: SeedBlock,
+    pub(crate) order: Order,
+    pub(crate) polys: &'a mut [Poly<i16>],
+    /// The number of polynomials that are sampled already.
+    pub(crate) done: usize,
+}
+
+/// Lanes beside a chain.
+pub(crate) const fn beside<S: KeccakLanes>() -> usize {
+    S::U64S - 1
+}
+
+/// Absorbs [`STEP_BYTES`] in the first lane; samples polynomials in the others, if any are left.
+#[inline(always)]
+fn step_in<P: ParameterSet, L: Hardware, S: KeccakLanes>(
+    lanes: L,
+    sponges: S,
+    blocks: &[u8],
+    space: &mut ChainSpace,
+    matrix: &mut MatrixBeside<'_>,
+) {
+    let ChainSpace { states, buffers } = space;
+    let count = beside::<S>().min(matrix.polys.len() - matrix.done);
+    if count > 0 {
+        let mut nonces = [0; STREAMS];
+        for lane in 1..S::U64S {
+            nonces[lane] = matrix::nonce::<P>(matrix.order, matrix.done + lane - 1);
+        }
+        matrix.seed.start_beside_first(sponges, states, &nonces);
+    }
+    for (number, block) in blocks.chunks_exact(SHAKE256_BYTES).enumerate() {
+        absorb_first(sponges, states, block);
+        if count > 0 {
+            buffers.squeeze(sponges, states, number);
+        }
+    }
+    for (i, poly) in matrix.polys[matrix.done..][..count].iter_mut().enumerate() {
+        matrix::sample(lanes, buffers.stream(i + 1), states, i + 1, poly);
+    }
+    matrix.done += count;
+}
+
+/// [`step_in`] a chain's lanes, or in more lanes, which takes longer, if those of `steps` steps
+/// would not be enough.
+#[inline(always)]
+pub(crate) fn step<P: ParameterSet, L: Hardware>(
+    lanes: L,
+    blocks: &[u8],
+    steps: usize,
+    space: &mut ChainSpace,
+    matrix: &mut MatrixBeside<'_>,
+) {
+    let left = matrix.polys.len() - matrix.done;
+    if beside::<L::Many>() > beside::<L::Chain>() && left > steps * beside::<L::Chain>() {
+        step_in::<P, _, _>(lanes, lanes.many(), blocks, space, matrix);
+    } else {
+        step_in::<P, _, _>(lanes, lanes.chain(), blocks, space, matrix);
+    }
 }
 
 /// Hashes whole blocks and writes the first 32 bytes; samples the matrix beside it, column by
@@ -42,37 +105,23 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for HashWithMatrix<'_, P> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let chain = lanes.chain();
-        let beside = <L::Chain as U64Lanes>::U64S - 1;
-        let ChainSpace { states, buffers } = self.space;
-        let seed_block = SeedBlock::new(self.seed, SHAKE128_WORDS);
-        clear(chain, states);
-        let mut next = 0;
-        // Chains have a multiple of three blocks, as many as a polynomial needs.
-        for run in self.blocks.chunks_exact(matrix::BLOCKS * SHAKE256_BYTES) {
-            let count = beside.min(P::K * P::K - next);
-            if count > 0 {
-                let mut nonces = [0; STREAMS];
-                for lane in 1..=beside {
-                    nonces[lane] = matrix::nonce::<P>(Order::Columns, next + lane - 1);
-                }
-                seed_block.start_beside_first(chain, states, &nonces);
-            }
-            for (number, block) in run.chunks_exact(SHAKE256_BYTES).enumerate() {
-                absorb_first(chain, states, block);
-                if count > 0 {
-                    buffers.squeeze(chain, states, number);
-                }
-            }
-            for lane in 1..=count {
-                let poly = &mut self.matrix.as_mut()[next + lane - 1];
-                matrix::sample(lanes, buffers.stream(lane), states, lane, poly);
-            }
-            next += count;
-        }
-        copy_lane(states, 0, self.hash);
         let (seed, order) = (self.seed, Order::Columns);
-        lanes.run(SampleMatrix::<P> { seed, order, first: next, matrix: self.matrix });
+        let mut matrix = MatrixBeside {
+            seed: SeedBlock::new(seed, SHAKE128_WORDS),
+            order,
+            polys: self.matrix.as_mut(),
+            done: 0,
+        };
+        clear(lanes.many(), &mut self.space.states);
+        let steps = self.blocks.len() / STEP_BYTES;
+        for (i, blocks) in self.blocks.chunks_exact(STEP_BYTES).enumerate() {
+            step::<P, _>(lanes, blocks, steps - i, self.space, &mut matrix);
+        }
+        let first = matrix.done;
+        copy_lane(&self.space.states, 0, self.hash);
+        if first < P::K * P::K {
+            lanes.run(SampleMatrix::<P> { seed, order, first, matrix: self.matrix });
+        }
     }
 }
 
@@ -89,7 +138,7 @@ impl<L: Hardware> Kernel<L> for Derive<'_> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        set_sha3_512_block(self.states, 0, self.parts);
+        start_sha3_512(lanes.chain(), self.states, self.parts, false);
         permute(lanes.chain(), self.states);
         copy_lane(self.states, 0, self.to);
     }
@@ -113,7 +162,7 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for HashWithNoise<'_, P> {
     #[inline(always)]
     fn run(self, lanes: L) {
         let chain = lanes.chain();
-        let beside = <L::Chain as U64Lanes>::U64S - 1;
+        let beside = beside::<L::Chain>();
         let ChainSpace { states, buffers } = self.space;
         let streams = 2 * P::K + 1;
         if beside == 0 {
@@ -123,9 +172,8 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for HashWithNoise<'_, P> {
             lanes.run(MakeNoise { seed, streams, states, noise: self.noise, parameter_set });
         }
         let mut blocks = self.blocks.chunks_exact(SHAKE256_BYTES);
-        clear(chain, states);
         if beside > 0 {
-            set_sha3_512_block(states, 1, self.parts);
+            start_sha3_512(chain, states, self.parts, true);
             absorb_first(chain, states, blocks.next().unwrap());
             copy_lane(states, 1, self.derived);
             let seed_block = SeedBlock::new(self.derived.last_chunk().unwrap(), SHAKE256_WORDS);
@@ -147,6 +195,8 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for HashWithNoise<'_, P> {
                 }
                 next += beside;
             }
+        } else {
+            clear(chain, states);
         }
         for block in blocks {
             absorb_first(chain, states, block);

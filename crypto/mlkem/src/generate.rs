@@ -7,12 +7,12 @@ use lanes::{Dispatch, Hardware, Kernel};
 use secret::Secret;
 use zerocopy::FromZeros;
 
-use crate::chain::{Derive, HashBlocks};
+use crate::chain::{ChainSpace, Derive, MatrixBeside, STEP_BYTES, beside, step};
 use crate::code::{encode, sample_binomial};
 use crate::encapsulate::{Arithmetic, MAX_MESSAGE_BYTES};
-use crate::keccak::{SHA3_SUFFIX, States, pad};
+use crate::keccak::{SHA3_SUFFIX, SHAKE128_WORDS, SeedBlock, clear, copy_lane, pad_in_place};
 use crate::keys::{KeyPair, SEED_BYTES};
-use crate::matrix::{Order, SampleMatrix};
+use crate::matrix::{MatrixSpace, Order, sample_some};
 use crate::noise::{MakeNoise, Noise};
 use crate::ntt::ntt;
 use crate::params::{POLY_BYTES, ParameterSet, SEED};
@@ -54,13 +54,24 @@ pub(crate) fn public_poly<L: Hardware>(
     encode(lanes, a, to);
 }
 
-/// s and t of a key from its noise and its matrix.
+/// A key and the hash of its encapsulation key, from the noise and the seed of the matrix. The
+/// hash begins as soon as its first blocks are known; the rest of the matrix is sampled beside it.
 struct Keys<'a, P: ParameterSet> {
-    matrix: &'a P::Matrix<Poly<i16>>,
+    seed: &'a [u8; SEED],
     noise: &'a Noise,
     s: &'a mut [u8],
-    t: &'a mut [u8],
-    space: &'a mut Arithmetic<P>,
+    /// The encapsulation key, and after it zeros.
+    message: &'a mut [u8; MAX_MESSAGE_BYTES],
+    hash: &'a mut [u8; SEED],
+    space: &'a mut KeysSpace<P>,
+}
+
+/// The memory for a key. Secret.
+#[derive(FromZeros)]
+#[repr(C)]
+struct KeysSpace<P: ParameterSet> {
+    chain: ChainSpace,
+    arithmetic: Arithmetic<P>,
 }
 
 impl<P: ParameterSet, L: Hardware> Kernel<L> for Keys<'_, P> {
@@ -68,14 +79,41 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for Keys<'_, P> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
-        let Arithmetic { factors, a, b } = self.space;
+        let KeysSpace { chain, arithmetic: Arithmetic { factors, a, b } } = self.space;
         let (of_s, of_e) = self.noise.0.split_at(P::K);
         let of_s = of_s.iter().map(|bytes| &bytes[..]);
         secret_vector(lanes, P::ETA1, of_s, self.s, factors.as_mut(), a);
-        let rows = self.matrix.as_ref().chunks_exact(P::K);
-        for ((row, noise), to) in rows.zip(of_e).zip(self.t.chunks_exact_mut(POLY_BYTES)) {
-            public_poly(lanes, row, factors.as_ref(), (noise, P::ETA1), [&mut *a, &mut *b], to);
+
+        let mut polys = P::Matrix::filled(Poly::zero());
+        let (mut space, mut rows) = (MatrixSpace::zero(), 0);
+        let seed = SeedBlock::new(self.seed, SHAKE128_WORDS);
+        let (order, polys) = (Order::Rows, polys.as_mut());
+        let mut matrix = MatrixBeside { seed, order, polys, done: 0 };
+        self.message[P::K * POLY_BYTES..][..SEED].copy_from_slice(self.seed);
+        let bytes = pad_in_place(self.message, P::ENCAPSULATION_KEY_BYTES, SHA3_SUFFIX);
+        clear(lanes.many(), &mut chain.states);
+        for end in (STEP_BYTES..=bytes).step_by(STEP_BYTES) {
+            // Nothing is sampled beside a chain that has one lane.
+            let needed = match beside::<L::Chain>() {
+                0 => P::K,
+                _ => end.div_ceil(POLY_BYTES).min(P::K),
+            };
+            while matrix.done < needed * P::K {
+                let MatrixBeside { seed, polys, done, .. } = &mut matrix;
+                *done += sample_some::<P, _>(lanes, seed, order, *done, &mut space, polys);
+            }
+            while rows < matrix.done / P::K {
+                let row = &matrix.polys[rows * P::K..][..P::K];
+                let to = &mut self.message[rows * POLY_BYTES..][..POLY_BYTES];
+                let noise = (&of_e[rows][..], P::ETA1);
+                public_poly(lanes, row, factors.as_ref(), noise, [&mut *a, &mut *b], to);
+                public_bytes(to);
+                rows += 1;
+            }
+            let blocks = &self.message[end - STEP_BYTES..end];
+            step::<P, _>(lanes, blocks, 1, chain, &mut matrix);
         }
+        copy_lane(&chain.states, 0, self.hash);
     }
 }
 
@@ -89,9 +127,8 @@ pub(crate) struct Generate<'a, P: ParameterSet> {
 #[derive(FromZeros)]
 #[repr(C)]
 struct Space<P: ParameterSet> {
-    states: States,
     noise: Noise,
-    arithmetic: Arithmetic<P>,
+    keys: KeysSpace<P>,
     /// The seeds of the matrix and of the noise.
     derived: [u8; 2 * SEED],
 }
@@ -102,28 +139,26 @@ impl<P: ParameterSet> Dispatch for Generate<'_, P> {
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> KeyPair<P> {
         let mut space = Secret::<Space<P>>::zeroed();
-        let Space { states, noise, arithmetic, derived } = &mut *space;
+        let Space { noise, keys, derived } = &mut *space;
         let mut pair = KeyPair::<P>::blank();
-        let parts = [&self.seed[..SEED], &[P::K as u8]];
+        let (parts, states) = ([&self.seed[..SEED], &[P::K as u8]], &mut keys.chain.states);
         lanes.run(Derive { parts, to: derived, states });
         let (of_matrix, of_noise) = derived.split_first_chunk().unwrap();
         public_bytes(of_matrix);
 
-        let mut matrix = P::Matrix::filled(Poly::zero());
-        let (seed, to) = (of_matrix, &mut matrix);
-        lanes.run(SampleMatrix::<P> { seed, order: Order::Rows, first: 0, matrix: to });
         let (seed, streams) = (of_noise.first_chunk().unwrap(), 2 * P::K);
         lanes.run(MakeNoise::<P> { seed, streams, states, noise, parameter_set: PhantomData });
         let (key, secret) = pair.encodings_mut();
-        let (t, rho) = key.split_at_mut(POLY_BYTES * P::K);
-        lanes.run(Keys::<P> { matrix: &matrix, noise, s: secret.s, t, space: arithmetic });
-        rho.copy_from_slice(of_matrix);
-        public_bytes(key);
-
-        let mut message = [0; MAX_MESSAGE_BYTES];
-        let blocks = pad(&mut message, &[key], SHA3_SUFFIX);
-        let mut hash = [0; SEED];
-        lanes.run(HashBlocks { blocks, hash: &mut hash, states });
+        let (mut message, mut hash) = ([0; MAX_MESSAGE_BYTES], [0; SEED]);
+        lanes.run(Keys::<P> {
+            seed: of_matrix,
+            noise,
+            s: secret.s,
+            message: &mut message,
+            hash: &mut hash,
+            space: keys,
+        });
+        key.copy_from_slice(&message[..P::ENCAPSULATION_KEY_BYTES]);
         pair.complete(&hash, self.seed);
         pair
     }

@@ -256,22 +256,28 @@ pub(crate) fn absorb_first<S: KeccakLanes>(lanes: S, states: &mut States, block:
     permute(lanes, states);
 }
 
-/// Makes lane `lane` the block of SHA3-512 that is the message of 33 or 64 bytes. Other lanes stay.
+/// Makes all lanes the one block of SHA3-512 that is a message of 33 or 64 bytes, in two parts. With
+/// `chain`, the first lane is zero instead.
 #[inline(always)]
-pub(crate) fn set_sha3_512_block(states: &mut States, lane: usize, parts: [&[u8]; 2]) {
+pub(crate) fn start_sha3_512<S: KeccakLanes>(
+    lanes: S,
+    states: &mut States,
+    parts: [&[u8]; 2],
+    chain: bool,
+) {
     let mut block = zeroize::Zeroizing::new([0; 8 * SHA3_512_WORDS]);
     let (first, rest) = block.split_at_mut(parts[0].len());
     first.copy_from_slice(parts[0]);
     rest[..parts[1].len()].copy_from_slice(parts[1]);
     rest[parts[1].len()] = SHA3_SUFFIX;
+    block[8 * SHA3_512_WORDS - 1] |= 1 << 7;
     let (words, _) = block.as_chunks();
     for i in 0..STATE_WORDS {
-        states.0[i][lane] = match i {
-            0..SHA3_512_WORDS => u64::from_le_bytes(words[i]),
-            _ => 0,
-        };
+        let word = if i < SHA3_512_WORDS { u64::from_le_bytes(words[i]) } else { 0 };
+        let row = lanes.splat_u64(word);
+        let row = if chain { lanes.beside_first_u64(lanes.splat_u64(0), row) } else { row };
+        lanes.store_u64(&mut states.0[i], row);
     }
-    states.0[SHA3_512_WORDS - 1][lane] |= LAST_BIT;
 }
 
 /// Writes the first bytes of a lane's state.
@@ -290,10 +296,17 @@ pub(crate) fn pad<'a>(to: &'a mut [u8], parts: &[&[u8]], suffix: u8) -> &'a [u8]
         to[length..length + part.len()].copy_from_slice(part);
         length += part.len();
     }
-    let padded = padded_bytes(length);
-    to[length] |= suffix;
-    to[padded - 1] |= 1 << 7;
+    let padded = pad_in_place(to, length, suffix);
     &to[..padded]
+}
+
+/// Completes a message of `length` bytes, after which there are zeros, to whole blocks of SHAKE256
+/// or SHA3-256, and returns their bytes.
+pub(crate) fn pad_in_place(message: &mut [u8], length: usize, suffix: u8) -> usize {
+    let padded = padded_bytes(length);
+    message[length] |= suffix;
+    message[padded - 1] |= 1 << 7;
+    padded
 }
 
 /// Bytes of whole blocks of SHAKE256 or SHA3-256 for a message.

@@ -1,6 +1,6 @@
 //! The matrix, sampled from its public seed (FIPS 203, algorithm 7).
 
-use lanes::{Hardware, KeccakLanes, Kernel, SLACK_WORDS, STREAMS};
+use lanes::{Hardware, KeccakLanes, Kernel, SLACK_WORDS, STREAMS, U64Lanes};
 use zerocopy::FromZeros;
 
 use crate::keccak::{
@@ -118,6 +118,25 @@ impl<const LANES: usize> Buffers<LANES> {
     }
 }
 
+/// Memory for sampling several polynomials. Public.
+#[derive(FromZeros)]
+#[repr(C)]
+pub(crate) struct MatrixSpace {
+    states: States,
+    buffers: Buffers<STREAMS>,
+}
+
+impl MatrixSpace {
+    /// Memory of zeros.
+    #[inline(always)]
+    pub(crate) fn zero() -> Self {
+        MatrixSpace {
+            states: States([[0; STREAMS]; STATE_WORDS]),
+            buffers: Buffers([[0; STRIDE]; STREAMS]),
+        }
+    }
+}
+
 /// Samples the matrix's polynomials from number `first` on.
 pub(crate) struct SampleMatrix<'a, P: ParameterSet> {
     pub(crate) seed: &'a [u8; SEED],
@@ -132,50 +151,45 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for SampleMatrix<'_, P> {
     #[inline(always)]
     fn run(self, lanes: L) {
         let block = SeedBlock::new(self.seed, SHAKE128_WORDS);
-        let mut states = States([[0; STREAMS]; STATE_WORDS]);
-        let mut buffers = Buffers::<STREAMS>([[0; STRIDE]; STREAMS]);
-        let polys = self.matrix.as_mut();
+        let (mut space, polys) = (MatrixSpace::zero(), self.matrix.as_mut());
         let mut next = self.first;
         while next < polys.len() {
-            let nonces = nonces::<P>(self.order, next);
-            let left = polys.len() - next;
-            let done = if left <= <L::Chain as lanes::U64Lanes>::U64S {
-                streams(
-                    lanes,
-                    lanes.chain(),
-                    &block,
-                    &nonces,
-                    &mut states,
-                    &mut buffers,
-                    &mut polys[next..],
-                )
-            } else {
-                streams(
-                    lanes,
-                    lanes.many(),
-                    &block,
-                    &nonces,
-                    &mut states,
-                    &mut buffers,
-                    &mut polys[next..],
-                )
-            };
-            next += done;
+            next += sample_some::<P, _>(lanes, &block, self.order, next, &mut space, polys);
         }
     }
 }
 
-/// Samples as many polynomials as there are lanes, and returns their number.
+/// Samples as many polynomials as there are lanes, from number `first` on, and returns their
+/// number.
+#[inline(always)]
+pub(crate) fn sample_some<P: ParameterSet, L: Hardware>(
+    lanes: L,
+    block: &SeedBlock,
+    order: Order,
+    first: usize,
+    space: &mut MatrixSpace,
+    polys: &mut [Poly<i16>],
+) -> usize {
+    let nonces = nonces::<P>(order, first);
+    let to = &mut polys[first..];
+    if L::Many::U64S > L::Chain::U64S && to.len() > L::Chain::U64S {
+        streams(lanes, lanes.many(), block, &nonces, space, to)
+    } else {
+        streams(lanes, lanes.chain(), block, &nonces, space, to)
+    }
+}
+
+/// [`sample_some`] in given lanes.
 #[inline(always)]
 fn streams<L: Hardware, S: KeccakLanes>(
     lanes: L,
     sponges: S,
     block: &SeedBlock,
     nonces: &[u64; STREAMS],
-    states: &mut States,
-    buffers: &mut Buffers<STREAMS>,
+    space: &mut MatrixSpace,
     to: &mut [Poly<i16>],
 ) -> usize {
+    let MatrixSpace { states, buffers } = space;
     block.start(sponges, states, nonces);
     for number in 0..BLOCKS {
         permute(sponges, states);
