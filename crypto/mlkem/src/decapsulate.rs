@@ -17,7 +17,7 @@ use crate::matrix::{Order, SampleMatrix};
 use crate::noise::{MakeNoise, Noise};
 use crate::ntt::{inverse_ntt, ntt};
 use crate::params::{N, ParameterSet, SEED};
-use crate::poly::{Poly, subtract_from};
+use crate::poly::{Poly, reduce, subtract_from};
 use crate::product::{Scale, prepare, row};
 
 /// A decapsulation key with its matrix and its decoded polynomials, for many decapsulations on one
@@ -113,6 +113,8 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for Decrypt<'_, P> {
         }
         row(lanes, self.s.as_ref(), factors.as_ref(), a);
         inverse_ntt(lanes, a);
+        // The difference would overflow words that are not reduced.
+        reduce(lanes, a);
         decode_compressed(lanes, v, P::DV, b);
         subtract_from(lanes, a, b);
         encode_compressed(lanes, a, 1, self.message);

@@ -14,7 +14,7 @@ use crate::keys::{Ciphertext, EncapsulationKey};
 use crate::noise::{MakeNoise, Noise};
 use crate::ntt::{inverse_ntt, ntt};
 use crate::params::{ETA2, MAX_K, N, POLY_BYTES, ParameterSet, SEED};
-use crate::poly::{Poly, add};
+use crate::poly::{Poly, add, reduce};
 use crate::product::{Factor, Scale, prepare, row};
 
 /// Bytes of the longest message that is hashed, an encapsulation key or z and a ciphertext, in
@@ -64,6 +64,8 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for Encrypt<'_, P> {
         }
         row(lanes, self.t.as_ref(), factors.as_ref(), a);
         inverse_ntt(lanes, a);
+        // The message would overflow words that are not reduced.
+        reduce(lanes, a);
         sample_binomial(lanes, &noise[2 * P::K], ETA2, b);
         add(lanes, a, b);
         decode_compressed(lanes, self.message, 1, b);

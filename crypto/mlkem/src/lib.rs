@@ -45,6 +45,8 @@ mod operations;
 mod params;
 mod poly;
 mod product;
+#[cfg(test)]
+mod proof;
 
 pub use decapsulate::ExpandedKey;
 pub use generate_many::BatchMemory;
