@@ -2,225 +2,120 @@
 //! ciphertext, with other sponges in the lanes beside it: a permutation of several states takes
 //! about the time of one.
 
-use core::marker::PhantomData;
+use lanes::{Hardware, KeccakLanes};
 
-use lanes::{Hardware, KeccakLanes, Kernel, STREAMS};
-use zerocopy::FromZeros;
-
-use crate::keccak::{
-    SHAKE128_WORDS, SHAKE256_BYTES, SHAKE256_WORDS, SeedBlock, States, absorb_first, clear,
-    copy_lane, permute, start_sha3_512,
-};
-use crate::matrix::{self, Buffers, Order, SampleMatrix};
-use crate::noise::{self, MakeNoise, Noise};
+use crate::keccak::{SHAKE256_BYTES, copy_lane};
+use crate::matrix::{self, Matrix};
+use crate::noise::{self, Noise};
 use crate::params::{ParameterSet, SEED};
-use crate::poly::Poly;
-
-/// Memory for a chain. Secret if its input is.
-#[derive(FromZeros)]
-#[repr(C)]
-pub(crate) struct ChainSpace {
-    pub(crate) states: States,
-    buffers: Buffers<STREAMS>,
-}
+use crate::sponge::{Absorb, Clear, Hash512, Hash512Beside, SpongeSpace};
 
 /// Blocks of a chain beside which polynomials of the matrix are sampled, one in each lane: as many
 /// as those need. All chains have a multiple of them.
 pub(crate) const STEP_BYTES: usize = matrix::BLOCKS * SHAKE256_BYTES;
-
-/// A matrix that is sampled beside a chain.
-pub(crate) struct MatrixBeside<'a> {
-    pub(crate) seed: SeedBlock,
-    pub(crate) order: Order,
-    pub(crate) polys: &'a mut [Poly<i16>],
-    /// The number of polynomials that are sampled already.
-    pub(crate) done: usize,
-}
 
 /// Lanes beside a chain.
 pub(crate) const fn beside<S: KeccakLanes>() -> usize {
     S::U64S - 1
 }
 
-/// Absorbs [`STEP_BYTES`] in the first lane; samples polynomials in the others, if any are left.
-#[inline(always)]
-fn step_in<P: ParameterSet, L: Hardware, S: KeccakLanes>(
-    lanes: L,
-    sponges: S,
-    blocks: &[u8],
-    space: &mut ChainSpace,
-    matrix: &mut MatrixBeside<'_>,
-) {
-    let ChainSpace { states, buffers } = space;
-    let count = beside::<S>().min(matrix.polys.len() - matrix.done);
-    if count > 0 {
-        let mut nonces = [0; STREAMS];
-        for lane in 1..S::U64S {
-            nonces[lane] = matrix::nonce::<P>(matrix.order, matrix.done + lane - 1);
-        }
-        matrix.seed.start_beside_first(sponges, states, &nonces);
-    }
-    for (number, block) in blocks.chunks_exact(SHAKE256_BYTES).enumerate() {
-        absorb_first(sponges, states, block);
-        if count > 0 {
-            buffers.squeeze(sponges, states, number);
-        }
-    }
-    for (i, poly) in matrix.polys[matrix.done..][..count].iter_mut().enumerate() {
-        matrix::sample(lanes, buffers.stream(i + 1), states, i + 1, poly);
-    }
-    matrix.done += count;
-}
-
-/// [`step_in`] a chain's lanes, or in more lanes, which takes longer, if those of `steps` steps
-/// would not be enough.
+/// Absorbs [`STEP_BYTES`] in the first lane; samples polynomials in the others, if any are left. It
+/// takes more lanes, and more time, if the chain's lanes in `steps` steps would not be enough.
 #[inline(always)]
 pub(crate) fn step<P: ParameterSet, L: Hardware>(
     lanes: L,
     blocks: &[u8],
     steps: usize,
-    space: &mut ChainSpace,
-    matrix: &mut MatrixBeside<'_>,
+    space: &mut SpongeSpace,
+    matrix: &mut Matrix<'_>,
 ) {
+    let (many, few) = (beside::<L::Many>(), beside::<L::Chain>());
     let left = matrix.polys.len() - matrix.done;
-    if beside::<L::Many>() > beside::<L::Chain>() && left > steps * beside::<L::Chain>() {
-        step_in::<P, _, _>(lanes, lanes.many(), blocks, space, matrix);
+    let streams = (left > 0 && few > 0).then(|| matrix.streams::<P>(1));
+    if many > few && left > steps * few {
+        lanes.run(Absorb::<true> { blocks, beside: streams, space });
+        matrix.sample(lanes, space, 1, many);
     } else {
-        step_in::<P, _, _>(lanes, lanes.chain(), blocks, space, matrix);
+        lanes.run(Absorb::<false> { blocks, beside: streams, space });
+        matrix.sample(lanes, space, 1, few);
     }
 }
 
-/// Hashes whole blocks and writes the first 32 bytes; samples the matrix beside it, column by
-/// column.
-pub(crate) struct HashWithMatrix<'a, P: ParameterSet> {
-    pub(crate) blocks: &'a [u8],
-    pub(crate) hash: &'a mut [u8; SEED],
-    pub(crate) seed: &'a [u8; SEED],
-    pub(crate) matrix: &'a mut P::Matrix<Poly<i16>>,
-    pub(crate) space: &'a mut ChainSpace,
-}
-
-impl<P: ParameterSet, L: Hardware> Kernel<L> for HashWithMatrix<'_, P> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, lanes: L) {
-        let (seed, order) = (self.seed, Order::Columns);
-        let mut matrix = MatrixBeside {
-            seed: SeedBlock::new(seed, SHAKE128_WORDS),
-            order,
-            polys: self.matrix.as_mut(),
-            done: 0,
-        };
-        clear(lanes.many(), &mut self.space.states);
-        let steps = self.blocks.len() / STEP_BYTES;
-        for (i, blocks) in self.blocks.chunks_exact(STEP_BYTES).enumerate() {
-            step::<P, _>(lanes, blocks, steps - i, self.space, &mut matrix);
-        }
-        let first = matrix.done;
-        copy_lane(&self.space.states, 0, self.hash);
-        if first < P::K * P::K {
-            lanes.run(SampleMatrix::<P> { seed, order, first, matrix: self.matrix });
-        }
+/// Hashes whole blocks, and returns the first 32 bytes in `hash`; samples the matrix beside it.
+#[inline(always)]
+pub(crate) fn hash_with_matrix<P: ParameterSet, L: Hardware>(
+    lanes: L,
+    blocks: &[u8],
+    hash: &mut [u8; SEED],
+    matrix: &mut Matrix<'_>,
+    space: &mut SpongeSpace,
+) {
+    lanes.run(Clear(&mut space.states));
+    let steps = blocks.len() / STEP_BYTES;
+    for (i, blocks) in blocks.chunks_exact(STEP_BYTES).enumerate() {
+        step::<P, _>(lanes, blocks, steps - i, space, matrix);
     }
+    copy_lane(&space.states, 0, hash);
+    matrix.sample_rest::<P, _>(lanes, space);
 }
 
-/// Hashes a message and a hash by SHA3-512 to a shared secret and the seed of an encryption's
-/// noise.
-pub(crate) struct Derive<'a> {
-    pub(crate) parts: [&'a [u8]; 2],
-    pub(crate) to: &'a mut [u8; 2 * SEED],
-    pub(crate) states: &'a mut States,
+/// Hashes whole blocks, and returns the first 32 bytes in `hash`.
+#[inline(always)]
+pub(crate) fn hash_blocks<L: Hardware>(
+    lanes: L,
+    blocks: &[u8],
+    hash: &mut [u8; SEED],
+    space: &mut SpongeSpace,
+) {
+    lanes.run(Clear(&mut space.states));
+    lanes.run(Absorb::<false> { blocks, beside: None, space });
+    copy_lane(&space.states, 0, hash);
 }
 
-impl<L: Hardware> Kernel<L> for Derive<'_> {
-    type Output = ();
+/// Hashes two parts of a message by SHA3-512: to a shared secret and the seed of the noise, or to
+/// the two seeds of a key.
+#[inline(always)]
+pub(crate) fn derive<L: Hardware>(
+    lanes: L,
+    parts: [&[u8]; 2],
+    to: &mut [u8; 2 * SEED],
+    space: &mut SpongeSpace,
+) {
+    lanes.run(Hash512 { parts, states: &mut space.states });
+    copy_lane(&space.states, 0, to);
+}
 
-    #[inline(always)]
-    fn run(self, lanes: L) {
-        start_sha3_512(lanes.chain(), self.states, self.parts, false);
-        permute(lanes.chain(), self.states);
-        copy_lane(self.states, 0, self.to);
+/// Hashes whole blocks, and returns the first 32 bytes in `hash`; does [`derive`] and makes the
+/// noise of an encryption beside it.
+#[inline(always)]
+pub(crate) fn hash_with_noise<P: ParameterSet, L: Hardware>(
+    lanes: L,
+    blocks: &[u8],
+    hash: &mut [u8; SEED],
+    parts: [&[u8]; 2],
+    derived: &mut [u8; 2 * SEED],
+    noise: &mut Noise,
+    space: &mut SpongeSpace,
+) {
+    let (beside, streams) = (beside::<L::Chain>(), 2 * P::K + 1);
+    if beside == 0 {
+        derive(lanes, parts, derived, space);
+        noise.fill::<P, _>(lanes, derived.last_chunk().unwrap(), streams, space);
+        return hash_blocks(lanes, blocks, hash, space);
     }
-}
-
-/// Hashes whole blocks and writes the first 32 bytes; does [`Derive`] and makes the noise of an
-/// encryption beside it.
-pub(crate) struct HashWithNoise<'a, P> {
-    pub(crate) blocks: &'a [u8],
-    pub(crate) hash: &'a mut [u8; SEED],
-    pub(crate) parts: [&'a [u8]; 2],
-    pub(crate) derived: &'a mut [u8; 2 * SEED],
-    pub(crate) noise: &'a mut Noise,
-    pub(crate) space: &'a mut ChainSpace,
-    pub(crate) parameter_set: PhantomData<P>,
-}
-
-impl<P: ParameterSet, L: Hardware> Kernel<L> for HashWithNoise<'_, P> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, lanes: L) {
-        let chain = lanes.chain();
-        let beside = beside::<L::Chain>();
-        let ChainSpace { states, buffers } = self.space;
-        let streams = 2 * P::K + 1;
-        if beside == 0 {
-            lanes.run(Derive { parts: self.parts, to: self.derived, states });
-            let seed = self.derived.last_chunk().unwrap();
-            let parameter_set = PhantomData::<P>;
-            lanes.run(MakeNoise { seed, streams, states, noise: self.noise, parameter_set });
-        }
-        let mut blocks = self.blocks.chunks_exact(SHAKE256_BYTES);
-        if beside > 0 {
-            start_sha3_512(chain, states, self.parts, true);
-            absorb_first(chain, states, blocks.next().unwrap());
-            copy_lane(states, 1, self.derived);
-            let seed_block = SeedBlock::new(self.derived.last_chunk().unwrap(), SHAKE256_WORDS);
-            let mut next = 0;
-            while next < streams {
-                let mut nonces = [0; STREAMS];
-                for lane in 1..=beside {
-                    nonces[lane] = noise::nonce(next + lane - 1);
-                }
-                seed_block.start_beside_first(chain, states, &nonces);
-                for number in 0..noise::blocks(noise::eta::<P>(next, streams)) {
-                    absorb_first(chain, states, blocks.next().unwrap());
-                    let to = buffers.bytes();
-                    noise::squeeze_block(chain, states, number, to, noise::STRIDE);
-                }
-                let from = buffers.bytes().as_chunks::<{ noise::STRIDE }>().0;
-                for lane in 1..=beside.min(streams - next) {
-                    self.noise.0[next + lane - 1] = from[lane];
-                }
-                next += beside;
-            }
-        } else {
-            clear(chain, states);
-        }
-        for block in blocks {
-            absorb_first(chain, states, block);
-        }
-        copy_lane(states, 0, self.hash);
+    let (block, mut rest) = blocks.split_at(SHAKE256_BYTES);
+    lanes.run(Hash512Beside { parts, block, states: &mut space.states });
+    copy_lane(&space.states, 1, derived);
+    let seed = derived.last_chunk().unwrap();
+    let mut next = 0;
+    while next < streams {
+        let count = noise::blocks(noise::eta::<P>(next, streams));
+        let (blocks, others) = rest.split_at(count * SHAKE256_BYTES);
+        let beside_it = Some(noise::streams(seed, next, 1));
+        lanes.run(Absorb::<false> { blocks, beside: beside_it, space });
+        next = noise.copy(space, [next, streams], 1, beside);
+        rest = others;
     }
-}
-
-/// Hashes whole blocks and writes the first 32 bytes.
-pub(crate) struct HashBlocks<'a> {
-    pub(crate) blocks: &'a [u8],
-    pub(crate) hash: &'a mut [u8; SEED],
-    pub(crate) states: &'a mut States,
-}
-
-impl<L: Hardware> Kernel<L> for HashBlocks<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, lanes: L) {
-        clear(lanes.chain(), self.states);
-        for block in self.blocks.chunks_exact(SHAKE256_BYTES) {
-            absorb_first(lanes.chain(), self.states, block);
-        }
-        copy_lane(self.states, 0, self.hash);
-    }
+    lanes.run(Absorb::<false> { blocks: rest, beside: None, space });
+    copy_lane(&space.states, 0, hash);
 }

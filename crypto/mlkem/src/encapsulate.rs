@@ -1,21 +1,21 @@
 //! Encryption and encapsulation (FIPS 203, algorithms 14 and 17).
 
-use core::marker::PhantomData;
-
 use kem_common::{Array, SharedSecret};
 use lanes::{Dispatch, Hardware, Kernel};
 use secret::Secret;
 use zerocopy::FromZeros;
 
-use crate::chain::{ChainSpace, Derive, HashWithMatrix};
+use crate::chain::{derive, hash_with_matrix};
 use crate::code::{are_below_q, decode, decode_compressed, encode_compressed, sample_binomial};
 use crate::keccak::{SHA3_SUFFIX, pad, padded_bytes};
 use crate::keys::{Ciphertext, EncapsulationKey};
-use crate::noise::{MakeNoise, Noise};
+use crate::matrix::{Matrix, Order};
+use crate::noise::Noise;
 use crate::ntt::{inverse_ntt, ntt};
 use crate::params::{ETA2, MAX_K, N, POLY_BYTES, ParameterSet, SEED};
 use crate::poly::{Poly, add, reduce};
 use crate::product::{Factor, Scale, prepare, row};
+use crate::sponge::SpongeSpace;
 
 /// Bytes of the longest message that is hashed, an encapsulation key or z and a ciphertext, in
 /// whole blocks.
@@ -124,7 +124,7 @@ pub(crate) struct Encapsulate<'a, P: ParameterSet> {
 #[derive(FromZeros)]
 #[repr(C)]
 struct Space<P: ParameterSet> {
-    chain: ChainSpace,
+    sponges: SpongeSpace,
     noise: Noise,
     arithmetic: Arithmetic<P>,
     /// The shared secret and the seed of the noise.
@@ -138,28 +138,19 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let mut space = Secret::<Space<P>>::zeroed();
-        let Space { chain, noise, arithmetic, derived } = &mut *space;
+        let Space { sponges, noise, arithmetic, derived } = &mut *space;
         let mut matrix = P::Matrix::filled(Poly::zero());
         let mut t = P::Vector::filled(Poly::zero());
         let (bytes, seed) = (self.key.as_bytes(), self.key.matrix_seed());
         lanes.run(DecodeVector::<P> { bytes, to: &mut t });
 
-        let mut message = [0; MAX_MESSAGE_BYTES];
+        let (mut message, mut hash) = ([0; MAX_MESSAGE_BYTES], [0; SEED]);
         let blocks = pad(&mut message, &[bytes], SHA3_SUFFIX);
-        let mut hash = [0; SEED];
-        let to = &mut hash;
-        lanes.run(HashWithMatrix::<P> {
-            blocks,
-            hash: to,
-            seed,
-            matrix: &mut matrix,
-            space: chain,
-        });
-        let (parts, states) = ([&self.message[..], &hash], &mut chain.states);
-        lanes.run(Derive { parts, to: derived, states });
+        let mut columns = Matrix { seed, order: Order::Columns, polys: matrix.as_mut(), done: 0 };
+        hash_with_matrix::<P, _>(lanes, blocks, &mut hash, &mut columns, sponges);
+        derive(lanes, [self.message, &hash], derived, sponges);
         let (secret, seed) = derived.split_first_chunk::<SEED>().unwrap();
-        let (seed, streams) = (seed.first_chunk().unwrap(), 2 * P::K + 1);
-        lanes.run(MakeNoise::<P> { seed, streams, states, noise, parameter_set: PhantomData });
+        noise.fill::<P, _>(lanes, seed.first_chunk().unwrap(), 2 * P::K + 1, sponges);
 
         let mut ciphertext = P::CiphertextBytes::filled(0);
         lanes.run(Encrypt {

@@ -14,7 +14,7 @@ pub(crate) const SHAKE256_WORDS: usize = 17;
 /// Bytes that a block of SHAKE256 or SHA3-256 has.
 pub(crate) const SHAKE256_BYTES: usize = 8 * SHAKE256_WORDS;
 /// Integers that a block of SHA3-512 has.
-const SHA3_512_WORDS: usize = 9;
+pub(crate) const SHA3_512_WORDS: usize = 9;
 /// The bits after a message of SHA-3, and the first bit of the padding.
 pub(crate) const SHA3_SUFFIX: u8 = 0b110;
 /// The bits after a message of SHAKE, and the first bit of the padding.

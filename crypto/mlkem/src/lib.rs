@@ -47,6 +47,7 @@ mod poly;
 mod product;
 #[cfg(test)]
 mod proof;
+mod sponge;
 
 pub use decapsulate::ExpandedKey;
 pub use generate_many::BatchMemory;
