@@ -47,6 +47,7 @@ mod poly;
 mod product;
 
 pub use decapsulate::ExpandedKey;
+pub use encapsulate::PreparedEncapsulation;
 pub use generate_many::BatchMemory;
 pub use kem_common::{Array, Element, Error, Object, SHARED_SECRET_BYTES, SharedSecret};
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, KeyPair, SEED_BYTES};
