@@ -150,10 +150,12 @@ fn unsafe_code_stays_inside_its_fence() {
 }
 
 /// Crates whose values are secret.
-const WITH_SECRETS: [&str; 9] = [
+const WITH_SECRETS: [&str; 11] = [
     "curve25519",
+    "kem-common",
     "kex",
     "keypool",
+    "mlkem",
     "openssl-engine",
     "openssl-provider",
     "random",
@@ -281,7 +283,13 @@ fn vectors_are_found() {
 /// do not choose a backend.
 #[test]
 fn backends_are_passed_on() {
-    let chosen = ["Backend::best()", "PublicKey::from_bytes(", "SecretKey::from_bytes(bytes)?"];
+    let chosen = [
+        "Backend::best()",
+        "PublicKey::from_bytes(",
+        "SecretKey::from_bytes(bytes)?",
+        "EncapsulationKey::from_bytes(",
+        "DecapsulationKey::from_bytes(",
+    ];
     let places = ["kex", "keypool", "openssl-provider"];
     for package in all_packages().iter().filter(|package| places.contains(&name(package))) {
         let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
