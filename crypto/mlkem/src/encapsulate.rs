@@ -1,14 +1,16 @@
 //! Encryption and encapsulation (FIPS 203, algorithms 14 and 17).
 
-use kem_common::{Array, SharedSecret};
-use lanes::{Dispatch, Hardware, Kernel};
+use core::marker::PhantomData;
+
+use kem_common::{Array, Error, SharedSecret};
+use lanes::{Backend, Dispatch, Hardware, Kernel};
 use secret::Secret;
 use zerocopy::FromZeros;
 
 use crate::chain::{derive, hash_with_matrix};
 use crate::code::{are_below_q, decode, decode_compressed, encode_compressed, sample_binomial};
 use crate::keccak::{SHA3_SUFFIX, pad, padded_bytes};
-use crate::keys::{Ciphertext, EncapsulationKey};
+use crate::keys::{Ciphertext, EncapsulationKey, object};
 use crate::matrix::{Matrix, Order};
 use crate::noise::Noise;
 use crate::ntt::{inverse_ntt, ntt};
@@ -111,6 +113,61 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for CheckModulus<'_, P> {
         let t = &self.0.as_bytes()[..POLY_BYTES * P::K];
         lanes.store(&mut words, are_below_q(lanes, t));
         words[..L::WORDS].iter().fold(-1, |all, word| all & word) == -1
+    }
+}
+
+/// The random bytes of one encapsulation, drawn before the peer's key is known: all else depends on
+/// the key. It is for one use: [`PreparedEncapsulation::encapsulate`] consumes it. In protected
+/// memory; erased on drop.
+///
+/// ```
+/// use mlkem::{Backend, KeyPair, MlKem768, PreparedEncapsulation};
+/// # let mut random = reference::drbg::Drbg::new(&[8; 48]);
+/// let backend = Backend::best();
+/// let prepared = PreparedEncapsulation::<MlKem768>::generate(backend, &mut random)?;
+///
+/// // Later, when the peer's key has arrived:
+/// let key = KeyPair::<MlKem768>::generate(backend, &mut random)?;
+/// let (ciphertext, ours) = prepared.encapsulate(key.encapsulation_key());
+/// assert_eq!(key.decapsulate(backend, &ciphertext).as_bytes(), ours.as_bytes());
+/// # Ok::<(), mlkem::Error>(())
+/// ```
+pub struct PreparedEncapsulation<P: ParameterSet> {
+    pub(crate) backend: Backend,
+    pub(crate) message: Secret<[u8; SEED]>,
+    pub(crate) parameter_set: PhantomData<P>,
+}
+
+impl<P: ParameterSet> PreparedEncapsulation<P> {
+    /// Bytes that [`PreparedEncapsulation::write`] writes.
+    pub const BYTES: usize = SEED;
+
+    /// Writes [`Self::BYTES`] bytes, which are secret.
+    ///
+    /// # Panics
+    /// `out` has another length.
+    pub fn write(&self, out: &mut [u8]) {
+        out.copy_from_slice(&*self.message);
+    }
+
+    /// Reads bytes that [`PreparedEncapsulation::write`] wrote, from trusted memory: only the
+    /// length is checked.
+    ///
+    /// # Errors
+    /// The length is not [`Self::BYTES`].
+    pub fn from_trusted_bytes(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() != Self::BYTES {
+            let object = object::<P>("prepared encapsulation");
+            return Err(Error::Length { object, expected: Self::BYTES, actual: bytes.len() });
+        }
+        let mut message = Secret::<[u8; SEED]>::zeroed();
+        message.copy_from_slice(bytes);
+        Ok(PreparedEncapsulation { backend, message, parameter_set: PhantomData })
+    }
+
+    /// True if the secret lies in protected memory. It does unless the system provided none.
+    pub fn is_protected(&self) -> bool {
+        self.message.is_protected()
     }
 }
 
