@@ -162,7 +162,7 @@ const fn pair_numbers(joined: bool) -> [[u32; PAIRS]; 2] {
     }
     let mut step = 0;
     while step < 4 {
-        let distance = if joined { 1 << step } else { PAIRS / 2 >> step };
+        let distance = if joined { 1 << step } else { (PAIRS / 2) >> step };
         let mut i = 0;
         while i < PAIRS {
             if i & distance != 0 {
