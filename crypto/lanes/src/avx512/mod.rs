@@ -19,6 +19,9 @@ mod field;
 mod hash;
 mod integers;
 mod sponge;
+mod vl;
+
+pub(crate) use vl::Vl;
 
 /// The token of a processor with AVX-512 F, BW, DQ, VL, VNNI, VBMI, VBMI2, IFMA, VPOPCNTDQ and
 /// BITALG: Ice Lake, Zen 4 and later.
