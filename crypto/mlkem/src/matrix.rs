@@ -80,10 +80,10 @@ impl Matrix<'_> {
         let streams = self.streams::<P>(0);
         let (many, few) = (L::Many::U64S, L::Chain::U64S);
         let count = if many > few && self.polys.len() - self.done > few {
-            lanes.run(Squeeze::<true> { streams, blocks: BLOCKS, space });
+            lanes.run_many(Squeeze { streams, blocks: BLOCKS, space });
             many
         } else {
-            lanes.run(Squeeze::<false> { streams, blocks: BLOCKS, space });
+            lanes.run_chain(Squeeze { streams, blocks: BLOCKS, space });
             few
         };
         self.sample(lanes, space, 0, count);
