@@ -3,30 +3,12 @@
 use core::arch::x86_64::*;
 
 use super::Avx2;
+use super::transpose::transpose_four;
 use crate::avx512::Vl;
 use crate::sponge::OnMany;
 use crate::{KeccakLanes, Lanes, STREAMS, SpongeKernel, SpongeLanes, U64Lanes};
 
 const U64S: usize = Avx2::U64S;
-
-/// Four vectors of four integers, transposed.
-#[inline(always)]
-pub(crate) fn transpose_four(r: [__m256i; U64S]) -> [__m256i; U64S] {
-    avx2! {
-        let s = [
-            _mm256_unpacklo_epi64(r[0], r[1]),
-            _mm256_unpackhi_epi64(r[0], r[1]),
-            _mm256_unpacklo_epi64(r[2], r[3]),
-            _mm256_unpackhi_epi64(r[2], r[3]),
-        ];
-        [
-            _mm256_permute2x128_si256::<0x20>(s[0], s[2]),
-            _mm256_permute2x128_si256::<0x20>(s[1], s[3]),
-            _mm256_permute2x128_si256::<0x31>(s[0], s[2]),
-            _mm256_permute2x128_si256::<0x31>(s[1], s[3]),
-        ]
-    }
-}
 
 impl KeccakLanes for Avx2 {
     #[inline(always)]

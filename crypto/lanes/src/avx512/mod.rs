@@ -19,6 +19,7 @@ mod field;
 mod hash;
 mod integers;
 mod sponge;
+mod transpose;
 mod vl;
 
 pub(crate) use vl::Vl;
