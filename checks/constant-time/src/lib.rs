@@ -90,7 +90,7 @@ fn flags_are_public(name: &str) -> bool {
 }
 
 fn is_ours(name: &str) -> bool {
-    ["curve25519::", "lanes::", "sntrup::"]
+    ["curve25519::", "kem_capi::", "kem_common::", "kex::", "lanes::", "mlkem::", "sntrup::"]
         .iter()
         .any(|path| name.trim_start_matches('<').starts_with(path))
 }

@@ -49,7 +49,7 @@ fn assert_clean(backend: &str) {
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(
         said.trim(),
-        format!("{backend}: all operations of six parameter sets and the curves")
+        format!("{backend}: all operations of nine parameter sets and the curves")
     );
 }
 

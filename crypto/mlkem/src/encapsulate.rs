@@ -100,18 +100,22 @@ impl<P: ParameterSet> Dispatch for CheckModulus<'_, P> {
     type Output = bool;
 
     fn on<L: Hardware>(self, lanes: L) -> bool {
-        lanes.run(self)
+        lanes.run(AreBelowQ(&self.0.as_bytes()[..POLY_BYTES * P::K]))
     }
 }
 
-impl<P: ParameterSet, L: Hardware> Kernel<L> for CheckModulus<'_, P> {
+/// Returns true if all coefficients of polynomials are below q. The length of the slice must not be
+/// known to the compiler: it would replace masked loads by `vpexpandq` from memory, of which the
+/// check of the object code does not know how far it reads.
+struct AreBelowQ<'a>(&'a [u8]);
+
+impl<L: Hardware> Kernel<L> for AreBelowQ<'_> {
     type Output = bool;
 
     #[inline(always)]
     fn run(self, lanes: L) -> bool {
         let mut words = [0; 32];
-        let t = &self.0.as_bytes()[..POLY_BYTES * P::K];
-        lanes.store(&mut words, are_below_q(lanes, t));
+        lanes.store(&mut words, are_below_q(lanes, self.0));
         words[..L::WORDS].iter().fold(-1, |all, word| all & word) == -1
     }
 }

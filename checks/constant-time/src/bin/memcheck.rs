@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use curve25519::{Error, ed25519, x25519};
 use lanes::memcheck::{define, is_running, undefine, undefined_bits};
+use mlkem::{DecapsulationKey, EncapsulationKey, MlKem512, MlKem768, MlKem1024};
 use rand_core::utils::next_word_via_fill;
 use rand_core::{Infallible, TryCryptoRng, TryRng};
 use reference::drbg::Drbg;
@@ -47,6 +48,11 @@ impl TryCryptoRng for Secret {}
 fn assert_secret(what: &str, bytes: &[u8]) {
     let undefined = undefined_bits(bytes).unwrap_or_default();
     assert!(undefined >= 6 * bytes.len() as u64, "{what}: {undefined} bits undefined");
+}
+
+/// Checks that the library declared bytes public.
+fn assert_public(what: &str, bytes: &[u8]) {
+    assert_eq!(undefined_bits(bytes), Some(0), "{what}: undefined bits");
 }
 
 /// Marks bytes that are sent as public.
@@ -127,6 +133,96 @@ fn check<P: Operations>(backend: Backend) {
     assert!(equal(&secret, &pair.decapsulate(backend, &ciphertext)));
 }
 
+/// Decapsulates as [`decapsulate`] does.
+fn decapsulate_ml_kem<P: mlkem::Operations>(
+    backend: Backend,
+    key: &DecapsulationKey<P>,
+    expanded: &mlkem::ExpandedKey<P>,
+    ciphertext: &mlkem::Ciphertext<P>,
+) -> SharedSecret {
+    let secret = key.decapsulate(backend, ciphertext);
+    assert_secret("a decapsulated secret", secret.as_bytes());
+    let same = expanded.decapsulate(ciphertext);
+    assert_secret("a secret that an expanded key decapsulated", same.as_bytes());
+    assert!(equal(&secret, &same));
+    secret
+}
+
+/// Checks keys from batches and single ones, and all operations with each. The matrix's seed and
+/// the encapsulation key are declared public by the library.
+fn check_ml_kem<P: mlkem::Operations>(backend: Backend) {
+    let random = &mut Secret(Drbg::new(&[7; 48]));
+    let mut pairs = Vec::new();
+    // No group, a group with lanes left, and whole groups of four and eight with keys left.
+    for count in [1, 3, 5, 9] {
+        pairs.extend(mlkem::KeyPair::<P>::generate_batch(backend, count, random).unwrap());
+    }
+    pairs.push(mlkem::KeyPair::generate(backend, random).unwrap());
+    let mut prepared =
+        mlkem::PreparedEncapsulation::<P>::generate_batch(backend, pairs.len(), random).unwrap();
+    for pair in pairs {
+        let (public, key) = pair.into_parts();
+        let parts = |bytes: &mut [u8], of_secret: fn(&mut [u8]), of_public: fn(&mut [u8])| {
+            let z = bytes.len() - mlkem::SHARED_SECRET_BYTES;
+            let hash = z - mlkem::SHARED_SECRET_BYTES;
+            let encapsulation_key = hash - P::ENCAPSULATION_KEY_BYTES;
+            of_secret(&mut bytes[..encapsulation_key]);
+            of_public(&mut bytes[encapsulation_key..z]);
+            of_secret(&mut bytes[z..]);
+        };
+        let mut bytes = key.as_bytes().to_vec();
+        parts(
+            &mut bytes,
+            |secret| assert_secret("s and z", secret),
+            |public| assert_public("the encapsulation key and its hash", public),
+        );
+        assert_public("the encapsulation key", public.as_bytes());
+
+        let public = EncapsulationKey::<P>::from_bytes_on(backend, public.as_bytes()).unwrap();
+        let (ciphertext, secret) = public.encapsulate(backend, random).unwrap();
+        assert_secret("a ciphertext", ciphertext.as_bytes());
+        assert_secret("the ciphertext's secret", secret.as_bytes());
+        define(ciphertext.as_bytes());
+        let expanded = key.expand(backend);
+        assert!(equal(&secret, &decapsulate_ml_kem(backend, &key, &expanded, &ciphertext)));
+
+        // Errors in u, in v, and everywhere.
+        for (position, byte) in [(0, 1), (P::CIPHERTEXT_BYTES - 1, 1), (0, 0xff)] {
+            let mut bytes = ciphertext.as_bytes().to_vec();
+            bytes[position] ^= byte;
+            if byte == 0xff {
+                bytes.fill(byte);
+            }
+            let wrong = mlkem::Ciphertext::from_bytes(&bytes).unwrap();
+            assert!(!equal(&secret, &decapsulate_ml_kem(backend, &key, &expanded, &wrong)));
+        }
+
+        // A key from a file: the format defines its public parts.
+        parts(&mut bytes, undefine, |public| define(public));
+        let read = DecapsulationKey::<P>::from_bytes_on(backend, &bytes).unwrap();
+        read.check(backend).unwrap();
+        assert!(equal(&secret, &read.decapsulate(backend, &ciphertext)));
+
+        // A key from its seed, and one from the memory of the library's caller.
+        let mut seed = [0; mlkem::SEED_BYTES];
+        assert!(key.write_seed(&mut seed));
+        assert_secret("a seed", &seed);
+        let again = mlkem::KeyPair::<P>::from_seed(backend, &seed);
+        assert_eq!(again.encapsulation_key().as_bytes(), public.as_bytes());
+        assert!(equal(&secret, &again.decapsulate(backend, &ciphertext)));
+        let mut stored = vec![0; DecapsulationKey::<P>::STORED_BYTES];
+        key.write(&mut stored);
+        let trusted = DecapsulationKey::<P>::from_trusted_bytes(&stored).unwrap();
+        assert!(equal(&secret, &trusted.decapsulate(backend, &ciphertext)));
+
+        // Encapsulations prepared before the key is known.
+        let (ciphertext, secret) = prepared.remove(0).encapsulate(&public);
+        assert_secret("a prepared encapsulation's secret", secret.as_bytes());
+        define(ciphertext.as_bytes());
+        assert!(equal(&secret, &key.decapsulate(backend, &ciphertext)));
+    }
+}
+
 /// Checks single exchanges, a few and many at once, a point of small order, and signatures.
 fn check_curves(backend: Backend) {
     let random = &mut Secret(Drbg::new(&[7; 48]));
@@ -198,8 +294,11 @@ fn run(arguments: &[String]) -> Result<(), String> {
             check::<Sntrup953>(backend);
             check::<Sntrup1013>(backend);
             check::<Sntrup1277>(backend);
+            check_ml_kem::<MlKem512>(backend);
+            check_ml_kem::<MlKem768>(backend);
+            check_ml_kem::<MlKem1024>(backend);
             check_curves(backend);
-            println!("{name}: all operations of six parameter sets and the curves");
+            println!("{name}: all operations of nine parameter sets and the curves");
             Ok(())
         }
         _ => Err("usage: memcheck BACKEND | leak branch|index".into()),

@@ -33,6 +33,7 @@ mod operations {
     use constant_time::trace::mark;
     use curve25519::{ed25519, x25519};
     use lanes::{Kernel, Lanes, Portable};
+    use mlkem::{DecapsulationKey, EncapsulationKey, MlKem512, MlKem768, MlKem1024};
     use rand_core::utils::next_word_via_fill;
     use rand_core::{Infallible, TryCryptoRng, TryRng};
     use reference::drbg::Drbg;
@@ -183,6 +184,101 @@ mod operations {
         Ok(())
     }
 
+    /// A key of ML-KEM, a ciphertext, and the secret that was encapsulated.
+    ///
+    /// Sampling of the matrix takes a path that depends on its seed, which is public. All numbers
+    /// therefore have the same encapsulation key. Their decapsulation keys differ in z. Ciphertexts
+    /// that are named `else` or `wild` come to a key with another s, which rejects all.
+    struct SentMlKem<P: mlkem::Operations> {
+        public: EncapsulationKey<P>,
+        key: Vec<u8>,
+        ciphertext: mlkem::Ciphertext<P>,
+        secret: SharedSecret,
+        is_accepted: bool,
+    }
+
+    impl<P: mlkem::Operations> SentMlKem<P> {
+        fn new(backend: Backend, number: u8, ciphertext: &str) -> Result<Self, String> {
+            const Q: u16 = 3329;
+            let pair = mlkem::KeyPair::<P>::generate(backend, &mut Drawn::new(0)).map_err(wrong)?;
+            let (public, key) = pair.into_parts();
+            let random = &mut Drawn::new(number);
+            let (made, secret) = public.encapsulate(backend, random).map_err(wrong)?;
+            let (mut bytes, mut key) = (made.as_bytes().to_vec(), key.as_bytes().to_vec());
+            let (mut is_other, mut is_accepted) = (false, false);
+            // Words of equal length, as above.
+            match ciphertext {
+                "made" => is_accepted = true,
+                // Wrong in u, and wrong in v.
+                "bent" => bytes[0] ^= 1,
+                "fake" => bytes[P::CIPHERTEXT_BYTES - 1] ^= 1,
+                "else" => is_other = true,
+                "wild" => {
+                    is_other = true;
+                    let Ok(()) = random.try_fill_bytes(&mut bytes);
+                }
+                _ => return Err(format!("unknown ciphertext '{ciphertext}'")),
+            }
+            let z = key.len() - mlkem::SHARED_SECRET_BYTES;
+            let Ok(()) = random.try_fill_bytes(&mut key[z..]);
+            let s = &mut key[..P::ENCAPSULATION_KEY_BYTES - mlkem::SHARED_SECRET_BYTES];
+            for two in s.chunks_exact_mut(3).filter(|_| is_other) {
+                let mut drawn = [0; 4];
+                let Ok(()) = random.try_fill_bytes(&mut drawn);
+                let [a, b] = [[drawn[0], drawn[1]], [drawn[2], drawn[3]]]
+                    .map(|bytes| u32::from(u16::from_le_bytes(bytes) % Q));
+                two.copy_from_slice(&(a | b << 12).to_le_bytes()[..3]);
+            }
+            let ciphertext = mlkem::Ciphertext::from_bytes(&bytes).map_err(wrong)?;
+            Ok(SentMlKem { public, key, ciphertext, secret, is_accepted })
+        }
+
+        fn read(&self, backend: Backend) -> Result<DecapsulationKey<P>, String> {
+            DecapsulationKey::from_bytes_on(backend, &self.key).map_err(wrong)
+        }
+
+        /// Checks that the traced operation had the right result.
+        fn check(&self, decapsulated: &SharedSecret) -> Result<(), String> {
+            if (decapsulated.as_bytes() == self.secret.as_bytes()) == self.is_accepted {
+                return Ok(());
+            }
+            Err("the wrong secret was decapsulated".into())
+        }
+    }
+
+    /// Runs an operation of ML-KEM. Key generation is not among them: each seed of a key gives
+    /// another seed of the matrix, so the traces of two secrets always differ.
+    fn ml_kem<P: mlkem::Operations>(name: &str, secret: u8) -> Result<(), String> {
+        let backend = Backend::named("avx512").map_err(wrong)?;
+        let (name, ciphertext) = name.split_once(':').unwrap_or((name, "made"));
+        let sent = SentMlKem::<P>::new(backend, secret, ciphertext)?;
+        match name {
+            "encapsulate" => {
+                let random = &mut Drawn::new(secret);
+                between_marks(|| sent.public.encapsulate(backend, random)).map_err(wrong)?;
+            }
+            // Together, as reading alone runs few instructions of 512-bit vectors.
+            "read-expand" => {
+                let expanded = between_marks(|| {
+                    let key = sent.read(backend)?;
+                    key.check(backend).map_err(wrong)?;
+                    Ok::<_, String>(key.expand(backend))
+                })?;
+                sent.check(&expanded.decapsulate(&sent.ciphertext))?;
+            }
+            "decapsulate" => {
+                let key = sent.read(backend)?;
+                sent.check(&between_marks(|| key.decapsulate(backend, &sent.ciphertext)))?;
+            }
+            "decapsulate-expanded" => {
+                let expanded = sent.read(backend)?.expand(backend);
+                sent.check(&between_marks(|| expanded.decapsulate(&sent.ciphertext)))?;
+            }
+            _ => return Err(format!("unknown operation '{name}'")),
+        }
+        Ok(())
+    }
+
     /// Enough keys to fill a vector, and one more.
     const NINE: usize = 9;
 
@@ -310,6 +406,9 @@ mod operations {
             "leak" => leak(name, secret),
             "x25519" => exchange(name, secret),
             "ed25519" => signature(name, secret),
+            "mlkem512" => ml_kem::<MlKem512>(name, secret),
+            "mlkem768" => ml_kem::<MlKem768>(name, secret),
+            "mlkem1024" => ml_kem::<MlKem1024>(name, secret),
             "sntrup653" => operation::<Sntrup653>(name, secret),
             "sntrup761" => operation::<Sntrup761>(name, secret),
             "sntrup857" => operation::<Sntrup857>(name, secret),
