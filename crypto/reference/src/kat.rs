@@ -13,6 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub(crate) mod fields;
 mod parse;
 mod replay;
 
@@ -21,7 +22,9 @@ use crate::sntrup::{Parameters, SHARED_SECRET_BYTES};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-pub use parse::{ParseError, parse};
+pub use fields::ParseError;
+pub use parse::parse;
+pub(crate) use replay::Findings;
 pub use replay::{Implementation, Mismatch, Oracle, replay, replay_file};
 
 /// Bytes in a digest of a known answer (SHA-256).
@@ -118,7 +121,7 @@ impl Expected {
     }
 }
 
-fn check_whole(expected: &[u8], actual: &[u8]) -> Result<(), String> {
+pub(crate) fn check_whole(expected: &[u8], actual: &[u8]) -> Result<(), String> {
     if expected.len() != actual.len() {
         return Err(format!("{} bytes, expected {}", actual.len(), expected.len()));
     }
@@ -133,7 +136,7 @@ fn check_whole(expected: &[u8], actual: &[u8]) -> Result<(), String> {
     }
 }
 
-fn check_digest(expected: &[u8; DIGEST_BYTES], actual: &[u8]) -> Result<(), String> {
+pub(crate) fn check_digest(expected: &[u8; DIGEST_BYTES], actual: &[u8]) -> Result<(), String> {
     let digest = Sha256::digest(actual);
     if digest[..] == expected[..] {
         return Ok(());
@@ -142,7 +145,7 @@ fn check_digest(expected: &[u8; DIGEST_BYTES], actual: &[u8]) -> Result<(), Stri
     Err(format!("{bytes} bytes with SHA-256 {}, expected {}", hex(&digest), hex(expected)))
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

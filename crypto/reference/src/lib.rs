@@ -9,9 +9,10 @@
 //! specification. ML-KEM works bit by bit where FIPS 203 does.
 //!
 //! - [`sntrup`]: parameter sets, the key-encapsulation mechanism and each of its building blocks.
-//! - [`ml_kem`]: the same of ML-KEM.
+//! - [`ml_kem`]: the same for ML-KEM, with its known answers.
 //! - [`drbg`]: NIST's AES-256-CTR generator, from which known answers draw their bytes.
-//! - [`kat`]: the known-answer files, embedded, with a parser and a replay for any implementation.
+//! - [`kat`]: the known-answer files for Streamlined NTRU Prime, embedded, with a parser and a replay
+//!   for any implementation.
 //!
 //! ```
 //! use reference::{drbg::Drbg, sntrup};

@@ -20,6 +20,7 @@ mod encode;
 mod error;
 mod hash;
 mod k_pke;
+pub mod kat;
 mod kem;
 mod ntt;
 mod parameters;
@@ -31,7 +32,7 @@ pub use encode::{
 };
 pub use error::Error;
 pub use hash::{g, h, j, prf, xof};
-pub use k_pke::{k_pke_decrypt, k_pke_encrypt, k_pke_key_generation, matrix};
+pub use k_pke::{k_pke_decrypt, k_pke_encrypt, k_pke_key_generation, matrix, matrix_blocks};
 pub use kem::{
     Decapsulation, Encapsulation, KeyPair, check_decapsulation_key, check_encapsulation_key,
     decapsulate, decapsulate_detailed, encapsulate, key_generation,

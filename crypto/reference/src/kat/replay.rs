@@ -179,18 +179,18 @@ fn replay_sequence<I: Implementation>(
 }
 
 /// The mismatches of a record so far.
-struct Findings {
+pub(crate) struct Findings {
     record: String,
-    mismatches: Vec<Mismatch>,
+    pub(crate) mismatches: Vec<Mismatch>,
 }
 
 impl Findings {
-    fn new(record: String) -> Self {
+    pub(crate) fn new(record: String) -> Self {
         Findings { record, mismatches: vec![] }
     }
 
     /// Notes an answer of `step` that was not the known one.
-    fn note(&mut self, field: &'static str, step: &str, check: Result<(), String>) {
+    pub(crate) fn note(&mut self, field: &'static str, step: &str, check: Result<(), String>) {
         if let Err(problem) = check {
             let problem = format!("{step} gave {problem}");
             self.mismatches.push(Mismatch { record: self.record.clone(), field, problem });
@@ -198,7 +198,7 @@ impl Findings {
     }
 
     /// The answer of `step`; a failure is noted.
-    fn result<T, E: fmt::Display>(
+    pub(crate) fn result<T, E: fmt::Display>(
         &mut self,
         field: &'static str,
         step: &str,

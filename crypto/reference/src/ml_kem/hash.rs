@@ -3,7 +3,7 @@
 use super::{HASH_BYTES, SEED_BYTES, SHARED_SECRET_BYTES};
 use sha3::{Digest, Sha3_256, Sha3_512};
 use shake::digest::{ExtendableOutput, Update, XofReader};
-use shake::{Shake128, Shake256};
+use shake::{Shake128, Shake128Reader, Shake256};
 
 /// H: SHA3-256.
 pub fn h(s: &[u8]) -> [u8; HASH_BYTES] {
@@ -31,8 +31,8 @@ pub fn prf(eta: usize, s: &[u8; SEED_BYTES], b: u8) -> Vec<u8> {
     output
 }
 
-/// XOF: SHAKE128 after all of its input. Its `read` is XOF.Squeeze.
-pub fn xof(input: &[u8]) -> impl XofReader {
+/// XOF: SHAKE128 after all of its input. `read` of the trait `XofReader` is XOF.Squeeze.
+pub fn xof(input: &[u8]) -> Shake128Reader {
     let mut xof = Shake128::default();
     xof.update(input);
     xof.finalize_xof()

@@ -10,17 +10,32 @@ use super::{
 
 /// The matrix A in T_q: A\[i\]\[j\] is [`sample_ntt`] of rho, j and i (algorithm 13, lines 3 to 7).
 pub fn matrix(params: &Parameters, rho: &[u8; SEED_BYTES]) -> Vec<Vec<Polynomial>> {
-    let entry = |i: usize, j: usize| {
-        let mut seed = [0; SEED_BYTES + 2];
-        seed[..SEED_BYTES].copy_from_slice(rho);
-        seed[SEED_BYTES] = j as u8;
-        seed[SEED_BYTES + 1] = i as u8;
-        sample_ntt(&seed).0
-    };
-    (0..params.k).map(|i| (0..params.k).map(|j| entry(i, j)).collect()).collect()
+    let entries: Vec<_> = entries(params, rho).map(|(entry, _)| entry).collect();
+    entries.chunks(params.k).map(<[_]>::to_vec).collect()
 }
 
-/// The noise polynomials of `counters`, as 5.1 and 5.2 sample them with their counter N.
+/// The number of SHAKE128 blocks for each entry of [`matrix`], row after row.
+pub fn matrix_blocks(params: &Parameters, rho: &[u8; SEED_BYTES]) -> Vec<usize> {
+    entries(params, rho).map(|(_, blocks)| blocks).collect()
+}
+
+/// The entries of the matrix, row after row, with their numbers of blocks.
+fn entries(
+    params: &Parameters,
+    rho: &[u8; SEED_BYTES],
+) -> impl Iterator<Item = (Polynomial, usize)> {
+    let (k, rho) = (params.k, *rho);
+    (0..k * k).map(move |index| {
+        let (i, j) = (index / k, index % k);
+        let mut seed = [0; SEED_BYTES + 2];
+        seed[..SEED_BYTES].copy_from_slice(&rho);
+        seed[SEED_BYTES] = j as u8;
+        seed[SEED_BYTES + 1] = i as u8;
+        sample_ntt(&seed)
+    })
+}
+
+/// Noise polynomials, one for each value of the counter N of algorithms 13 and 14.
 fn noise(eta: usize, seed: &[u8; SEED_BYTES], counters: std::ops::Range<usize>) -> Vec<Polynomial> {
     counters.map(|n| sample_poly_cbd(eta, &prf(eta, seed, n as u8))).collect()
 }
