@@ -6,9 +6,10 @@ use clap::Args;
 use reference::drbg::Drbg;
 use reference::kat::{self, Implementation, KatFile, Record, replay};
 use serde::Serialize;
-use sntrup::{Backend, Ciphertext, Error, KeyPair, Operations, PublicKey, SecretKey};
+use sntrup::{Backend, Error};
 
 use crate::json;
+use crate::kem::Kem;
 use crate::sets::{ForSet, for_set};
 use output::{Failure, Outcome};
 
@@ -40,18 +41,23 @@ struct Replayed {
 }
 
 /// A parameter set on a backend. Sequences of keys are generated in batches of a fixed size.
-struct OnBackend<P> {
+struct OnBackend<K> {
     backend: Backend,
     batch: usize,
-    parameter_set: core::marker::PhantomData<P>,
+    kem: core::marker::PhantomData<K>,
 }
 
-impl<P: Operations> Implementation for OnBackend<P> {
+/// Returns the encodings of both halves of a key pair.
+fn encoded<K: Kem>(pair: K::KeyPair) -> (Vec<u8>, Vec<u8>) {
+    let (public, secret) = K::into_parts(pair);
+    (K::public_key_bytes(&public).to_vec(), K::secret_key_bytes(&secret).to_vec())
+}
+
+impl<K: Kem> Implementation for OnBackend<K> {
     type Error = Error;
 
     fn key_generation(&mut self, random: &mut Drbg) -> Result<(Vec<u8>, Vec<u8>), Error> {
-        let (public, secret) = KeyPair::<P>::generate(self.backend, random)?.into_parts();
-        Ok((public.as_bytes().to_vec(), secret.as_bytes().to_vec()))
+        Ok(encoded::<K>(K::generate(self.backend, random)?))
     }
 
     fn key_generation_batch(
@@ -62,10 +68,8 @@ impl<P: Operations> Implementation for OnBackend<P> {
         let mut keys = Vec::with_capacity(count);
         while keys.len() < count {
             let size = self.batch.min(count - keys.len());
-            for key in KeyPair::<P>::generate_batch(self.backend, size, random)? {
-                let (public, secret) = key.into_parts();
-                keys.push((public.as_bytes().to_vec(), secret.as_bytes().to_vec()));
-            }
+            let batch = K::generate_batch(self.backend, size, random)?;
+            keys.extend(batch.into_iter().map(encoded::<K>));
         }
         Ok(keys)
     }
@@ -75,15 +79,15 @@ impl<P: Operations> Implementation for OnBackend<P> {
         public_key: &[u8],
         random: &mut Drbg,
     ) -> Result<(Vec<u8>, [u8; 32]), Error> {
-        let key = PublicKey::<P>::from_bytes(public_key)?;
-        let (ciphertext, shared) = key.encapsulate(self.backend, random)?;
-        Ok((ciphertext.as_bytes().to_vec(), *shared.as_bytes()))
+        let key = K::read_public_key(self.backend, public_key)?;
+        let (ciphertext, shared) = K::encapsulate(&key, self.backend, random)?;
+        Ok((K::ciphertext_bytes(&ciphertext).to_vec(), *shared.as_bytes()))
     }
 
     fn decapsulate(&mut self, secret_key: &[u8], ciphertext: &[u8]) -> Result<[u8; 32], Error> {
-        let key = SecretKey::<P>::from_bytes(secret_key)?;
-        let ciphertext = Ciphertext::<P>::from_bytes(ciphertext)?;
-        Ok(*key.decapsulate(self.backend, &ciphertext).as_bytes())
+        let key = K::read_secret_key(self.backend, secret_key)?;
+        let ciphertext = K::read_ciphertext(ciphertext)?;
+        Ok(*K::decapsulate(&key, self.backend, &ciphertext).as_bytes())
     }
 }
 
@@ -137,13 +141,13 @@ impl ForSet for Replay<'_> {
     type Output = ();
 
     /// Replays counts once, and sequences in batches of every size.
-    fn run<P: Operations>(self) {
+    fn run<K: Kem>(self) {
         let Replay { path, file, backend, results } = self;
         let has_sequence = file.records.iter().any(|record| matches!(record, Record::Sequence(_)));
         let batches = if has_sequence { &BATCHES[..] } else { &BATCHES[..1] };
         for &batch in batches {
             let mut implementation =
-                OnBackend::<P> { backend, batch, parameter_set: core::marker::PhantomData };
+                OnBackend::<K> { backend, batch, kem: core::marker::PhantomData };
             let records: Vec<_> = file
                 .records
                 .iter()
@@ -151,7 +155,7 @@ impl ForSet for Replay<'_> {
                 .collect();
             let mut result = Replayed {
                 file: path.display().to_string(),
-                parameter_set: P::NAME,
+                parameter_set: K::NAME,
                 backend: backend.name(),
                 batch,
                 records: records.len(),

@@ -9,6 +9,7 @@ mod doctor;
 pub mod interrupt;
 pub mod json;
 mod kat;
+pub mod kem;
 pub mod measuring;
 pub mod module;
 mod regular;

@@ -10,7 +10,7 @@ use sntrup::{
 };
 
 use fastkex::curves::{Curve, EIGHT, MESSAGE_BYTES};
-use fastkex::sets::{ForSet, for_set};
+use fastkex::sets::{ForFamily, for_family};
 
 use super::collect::{INPUTS, Limit, Pair, Times, collect};
 
@@ -85,17 +85,21 @@ pub(crate) fn experiments(name: &str) -> Option<Vec<Experiment>> {
     match name {
         _ if name == Curve::X25519.name() => Some(with_x25519()),
         _ if name == Curve::Ed25519.name() => Some(with_ed25519()),
-        _ => for_set(name, WithSet),
+        _ => for_family(name, WithSet),
     }
 }
 
 struct WithSet;
 
-impl ForSet for WithSet {
+impl ForFamily for WithSet {
     type Output = Vec<Experiment>;
 
-    fn run<P: Operations>(self) -> Vec<Experiment> {
+    fn streamlined<P: Operations>(self) -> Vec<Experiment> {
         with_set::<P>()
+    }
+
+    fn ml_kem<P: mlkem::Operations>(self) -> Vec<Experiment> {
+        Vec::new()
     }
 }
 
