@@ -6,6 +6,8 @@ PREFIX ?= /usr/local
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 # Handshakes of `make soak`. Ten million take some hours.
 COUNT ?= 10000000
+# The C libraries: libNAME from crypto/NAME-capi.
+C_LIBRARIES := sntrup mlkem
 OUT := $(or $(CARGO_TARGET_DIR),target)/release
 
 FULL :=
@@ -16,7 +18,7 @@ all: module
 
 module:
 	@scripts/prerequisites build
-	$(CARGO) build --release --package fastkex --package openssl-provider --package sntrup-capi
+	$(CARGO) build --release --package fastkex --package openssl-provider $(C_LIBRARIES:%=--package %-capi)
 	@cp -f $(OUT)/libfastkex_provider.so $(OUT)/fastkex.so.new && mv -f $(OUT)/fastkex.so.new $(OUT)/fastkex.so
 
 demo:
@@ -79,18 +81,23 @@ fuzz:
 install: module
 	install -D -m 755 $(OUT)/fastkex $(DESTDIR)$(PREFIX)/bin/fastkex
 	install -D -m 755 $(OUT)/fastkex.so $(DESTDIR)$(PREFIX)/lib/fastkex/fastkex.so
-	install -D -m 755 $(OUT)/libsntrup.so $(DESTDIR)$(PREFIX)/lib/libsntrup.so.0
-	ln -sf libsntrup.so.0 $(DESTDIR)$(PREFIX)/lib/libsntrup.so
-	install -D -m 644 $(OUT)/libsntrup.a $(DESTDIR)$(PREFIX)/lib/libsntrup.a
-	install -D -m 644 crypto/sntrup-capi/include/sntrup.h $(DESTDIR)$(PREFIX)/include/sntrup.h
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	sed 's|@prefix@|$(PREFIX)|; s|@version@|$(VERSION)|' crypto/sntrup-capi/sntrup.pc.in \
-		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/sntrup.pc
+	for name in $(C_LIBRARIES); do \
+		install -D -m 755 $(OUT)/lib$$name.so $(DESTDIR)$(PREFIX)/lib/lib$$name.so.0 && \
+		ln -sf lib$$name.so.0 $(DESTDIR)$(PREFIX)/lib/lib$$name.so && \
+		install -D -m 644 $(OUT)/lib$$name.a $(DESTDIR)$(PREFIX)/lib/lib$$name.a && \
+		install -D -m 644 crypto/$$name-capi/include/$$name.h $(DESTDIR)$(PREFIX)/include/$$name.h && \
+		sed 's|@prefix@|$(PREFIX)|; s|@version@|$(VERSION)|' crypto/$$name-capi/$$name.pc.in \
+			> $(DESTDIR)$(PREFIX)/lib/pkgconfig/$$name.pc || exit 1; \
+	done
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/fastkex $(DESTDIR)$(PREFIX)/include/sntrup.h \
-		$(DESTDIR)$(PREFIX)/lib/pkgconfig/sntrup.pc $(DESTDIR)$(PREFIX)/lib/libsntrup.so \
-		$(DESTDIR)$(PREFIX)/lib/libsntrup.so.0 $(DESTDIR)$(PREFIX)/lib/libsntrup.a
+	rm -f $(DESTDIR)$(PREFIX)/bin/fastkex
+	for name in $(C_LIBRARIES); do \
+		rm -f $(DESTDIR)$(PREFIX)/include/$$name.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/$$name.pc \
+			$(DESTDIR)$(PREFIX)/lib/lib$$name.so $(DESTDIR)$(PREFIX)/lib/lib$$name.so.0 \
+			$(DESTDIR)$(PREFIX)/lib/lib$$name.a || exit 1; \
+	done
 	rm -rf $(DESTDIR)$(PREFIX)/lib/fastkex
 
 clean:

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod c_library;
 mod numbers;
 
 use std::io::{self, Write};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
+pub use c_library::CLibrary;
 pub use numbers::Numbers;
 
 /// Returns the project's root folder.

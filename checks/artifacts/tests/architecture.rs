@@ -19,7 +19,8 @@ const HARNESSES: [&str; 2] = ["openssl-runtime", "testbed"];
 /// Returns true for crates that may hold unsafe code: SIMD, memory that the kernel treats specially
 /// or that processes share, and the boundary to C.
 fn is_fenced(name: &str) -> bool {
-    ["lanes", "fork", "keypool", "secret", "sntrup-capi"].contains(&name)
+    ["lanes", "fork", "keypool", "secret"].contains(&name)
+        || name.ends_with("-capi")
         || name.starts_with("openssl-")
 }
 
@@ -150,10 +151,14 @@ fn unsafe_code_stays_inside_its_fence() {
 }
 
 /// Crates whose values are secret.
-const WITH_SECRETS: [&str; 9] = [
+const WITH_SECRETS: [&str; 13] = [
     "curve25519",
+    "kem-capi",
+    "kem-common",
     "kex",
     "keypool",
+    "mlkem",
+    "mlkem-capi",
     "openssl-engine",
     "openssl-provider",
     "random",
@@ -281,7 +286,13 @@ fn vectors_are_found() {
 /// do not choose a backend.
 #[test]
 fn backends_are_passed_on() {
-    let chosen = ["Backend::best()", "PublicKey::from_bytes(", "SecretKey::from_bytes(bytes)?"];
+    let chosen = [
+        "Backend::best()",
+        "PublicKey::from_bytes(",
+        "SecretKey::from_bytes(bytes)?",
+        "EncapsulationKey::from_bytes(",
+        "DecapsulationKey::from_bytes(",
+    ];
     let places = ["kex", "keypool", "openssl-provider"];
     for package in all_packages().iter().filter(|package| places.contains(&name(package))) {
         let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();

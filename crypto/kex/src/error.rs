@@ -18,7 +18,7 @@ pub enum Error {
     /// An X25519 public key of small order: it would make a shared secret that everybody knows (RFC
     /// 7748, section 6.1).
     SmallOrder,
-    /// Refused by Streamlined NTRU Prime.
+    /// Refused by Streamlined NTRU Prime or ML-KEM.
     Sntrup(sntrup::Error),
     /// The random source failed.
     RandomSource,

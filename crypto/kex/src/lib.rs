@@ -34,7 +34,7 @@
 mod error;
 mod groups;
 mod hybrid;
-mod sntrup_kem;
+mod libraries;
 mod traits;
 mod x25519;
 
@@ -45,6 +45,6 @@ pub use groups::{
 };
 pub use hybrid::{Ephemeral, Hybrid};
 pub use lanes::{Backend, BackendError};
-pub use sntrup_kem::Sntrup;
+pub use libraries::{MlKem, Sntrup};
 pub use traits::{Kem, KeyExchange, KeyPair, Storable};
 pub use x25519::{Secret as X25519Secret, X25519};

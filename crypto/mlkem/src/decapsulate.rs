@@ -1,24 +1,23 @@
 //! Decryption and decapsulation with implicit rejection (FIPS 203, algorithms 15 and 18), from a
 //! key's bytes or from an expanded key.
 
-use core::marker::PhantomData;
-
 use kem_common::{Array, SharedSecret};
 use lanes::{Backend, Dispatch, Hardware, Kernel, scalar};
 use secret::Secret;
 use zerocopy::FromZeros;
 
-use crate::chain::{ChainSpace, Derive, HashBlocks, HashWithMatrix, HashWithNoise};
+use crate::chain::{derive, hash_blocks, hash_with_matrix, hash_with_noise};
 use crate::code::{decode_compressed, encode_compressed};
 use crate::encapsulate::{Arithmetic, DecodeVector, Encrypt, MAX_MESSAGE_BYTES};
 use crate::keccak::{SHA3_SUFFIX, SHAKE_SUFFIX, pad};
 use crate::keys::{Ciphertext, DecapsulationKey};
-use crate::matrix::{Order, SampleMatrix};
-use crate::noise::{MakeNoise, Noise};
+use crate::matrix::{Matrix, Order};
+use crate::noise::Noise;
 use crate::ntt::{inverse_ntt, ntt};
 use crate::params::{N, ParameterSet, SEED};
-use crate::poly::{Poly, subtract_from};
+use crate::poly::{Poly, reduce, subtract_from};
 use crate::product::{Scale, prepare, row};
+use crate::sponge::SpongeSpace;
 
 /// A decapsulation key with its matrix and its decoded polynomials, for many decapsulations on one
 /// backend. In protected memory; erased on drop.
@@ -69,7 +68,8 @@ impl<P: ParameterSet> Dispatch for Expand<'_, P> {
         lanes.run(DecodeVector::<P> { bytes: parts.s, to: s });
         lanes.run(DecodeVector::<P> { bytes: parts.encapsulation_key, to: t });
         let seed = parts.encapsulation_key.last_chunk().unwrap();
-        lanes.run(SampleMatrix::<P> { seed, order: Order::Columns, first: 0, matrix });
+        let mut columns = Matrix { seed, order: Order::Columns, polys: matrix.as_mut(), done: 0 };
+        columns.sample_rest::<P, _>(lanes, &mut Secret::zeroed());
         expansion
     }
 }
@@ -84,9 +84,8 @@ impl<P: ParameterSet> Dispatch for HashKey<'_, P> {
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let mut message = [0; MAX_MESSAGE_BYTES];
         let blocks = pad(&mut message, &[self.0.parts().encapsulation_key], SHA3_SUFFIX);
-        let mut space = Secret::<ChainSpace>::zeroed();
         let mut hash = [0; SEED];
-        lanes.run(HashBlocks { blocks, hash: &mut hash, states: &mut space.states });
+        hash_blocks(lanes, blocks, &mut hash, &mut Secret::zeroed());
         hash
     }
 }
@@ -113,6 +112,8 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for Decrypt<'_, P> {
         }
         row(lanes, self.s.as_ref(), factors.as_ref(), a);
         inverse_ntt(lanes, a);
+        // The difference would overflow words that are not reduced.
+        reduce(lanes, a);
         decode_compressed(lanes, v, P::DV, b);
         subtract_from(lanes, a, b);
         encode_compressed(lanes, a, 1, self.message);
@@ -162,7 +163,7 @@ pub(crate) struct Decapsulate<'a, P: ParameterSet> {
 #[derive(FromZeros)]
 #[repr(C)]
 struct Space<P: ParameterSet> {
-    chain: ChainSpace,
+    sponges: SpongeSpace,
     noise: Noise,
     arithmetic: Arithmetic<P>,
     s: P::Vector<Poly<i16>>,
@@ -182,7 +183,7 @@ impl<P: ParameterSet> Dispatch for Decapsulate<'_, P> {
     fn on<L: Hardware>(self, lanes: L) -> SharedSecret {
         let mut space = Secret::<Space<P>>::zeroed();
         let Space {
-            chain,
+            sponges,
             noise,
             arithmetic,
             s,
@@ -209,33 +210,18 @@ impl<P: ParameterSet> Dispatch for Decapsulate<'_, P> {
             lanes.run(Encrypt { matrix, t, noise, message, ciphertext, space: arithmetic });
         };
         if let Some(Expansion { t, matrix, .. }) = self.expansion {
-            lanes.run(HashWithNoise::<P> {
-                blocks,
-                hash: rejected,
-                parts: inputs,
-                derived,
-                noise,
-                space: chain,
-                parameter_set: PhantomData,
-            });
+            hash_with_noise::<P, _>(lanes, blocks, rejected, inputs, derived, noise, sponges);
             encrypt(matrix, t, noise);
         } else {
             let mut matrix = P::Matrix::filled(Poly::zero());
             let mut t = P::Vector::filled(Poly::zero());
             lanes.run(DecodeVector::<P> { bytes: parts.encapsulation_key, to: &mut t });
             let seed = parts.encapsulation_key.last_chunk().unwrap();
-            let to = &mut matrix;
-            lanes.run(HashWithMatrix::<P> {
-                blocks,
-                hash: rejected,
-                seed,
-                matrix: to,
-                space: chain,
-            });
-            let states = &mut chain.states;
-            lanes.run(Derive { parts: inputs, to: derived, states });
-            let (seed, streams) = (derived.last_chunk().unwrap(), 2 * P::K + 1);
-            lanes.run(MakeNoise::<P> { seed, streams, states, noise, parameter_set: PhantomData });
+            let polys = matrix.as_mut();
+            let mut columns = Matrix { seed, order: Order::Columns, polys, done: 0 };
+            hash_with_matrix::<P, _>(lanes, blocks, rejected, &mut columns, sponges);
+            derive(lanes, inputs, derived, sponges);
+            noise.fill::<P, _>(lanes, derived.last_chunk().unwrap(), 2 * P::K + 1, sponges);
             encrypt(&matrix, &t, noise);
         }
 

@@ -2,20 +2,22 @@
 
 use core::marker::PhantomData;
 
-use kem_common::{Array, SharedSecret};
-use lanes::{Dispatch, Hardware, Kernel};
+use kem_common::{Array, Error, SharedSecret};
+use lanes::{Backend, Dispatch, Hardware, Kernel};
 use secret::Secret;
 use zerocopy::FromZeros;
 
-use crate::chain::{ChainSpace, Derive, HashWithMatrix};
+use crate::chain::{derive, hash_with_matrix};
 use crate::code::{are_below_q, decode, decode_compressed, encode_compressed, sample_binomial};
 use crate::keccak::{SHA3_SUFFIX, pad, padded_bytes};
-use crate::keys::{Ciphertext, EncapsulationKey};
-use crate::noise::{MakeNoise, Noise};
+use crate::keys::{Ciphertext, EncapsulationKey, object};
+use crate::matrix::{Matrix, Order};
+use crate::noise::Noise;
 use crate::ntt::{inverse_ntt, ntt};
 use crate::params::{ETA2, MAX_K, N, POLY_BYTES, ParameterSet, SEED};
-use crate::poly::{Poly, add};
+use crate::poly::{Poly, add, reduce};
 use crate::product::{Factor, Scale, prepare, row};
+use crate::sponge::SpongeSpace;
 
 /// Bytes of the longest message that is hashed, an encapsulation key or z and a ciphertext, in
 /// whole blocks.
@@ -64,6 +66,8 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for Encrypt<'_, P> {
         }
         row(lanes, self.t.as_ref(), factors.as_ref(), a);
         inverse_ntt(lanes, a);
+        // The message would overflow words that are not reduced.
+        reduce(lanes, a);
         sample_binomial(lanes, &noise[2 * P::K], ETA2, b);
         add(lanes, a, b);
         decode_compressed(lanes, self.message, 1, b);
@@ -112,6 +116,61 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for CheckModulus<'_, P> {
     }
 }
 
+/// The random bytes of one encapsulation, drawn before the peer's key is known: all else depends on
+/// the key. It is for one use: [`PreparedEncapsulation::encapsulate`] consumes it. In protected
+/// memory; erased on drop.
+///
+/// ```
+/// use mlkem::{Backend, KeyPair, MlKem768, PreparedEncapsulation};
+/// # let mut random = reference::drbg::Drbg::new(&[8; 48]);
+/// let backend = Backend::best();
+/// let prepared = PreparedEncapsulation::<MlKem768>::generate(backend, &mut random)?;
+///
+/// // Later, when the peer's key has arrived:
+/// let key = KeyPair::<MlKem768>::generate(backend, &mut random)?;
+/// let (ciphertext, ours) = prepared.encapsulate(key.encapsulation_key());
+/// assert_eq!(key.decapsulate(backend, &ciphertext).as_bytes(), ours.as_bytes());
+/// # Ok::<(), mlkem::Error>(())
+/// ```
+pub struct PreparedEncapsulation<P: ParameterSet> {
+    pub(crate) backend: Backend,
+    pub(crate) message: Secret<[u8; SEED]>,
+    pub(crate) parameter_set: PhantomData<P>,
+}
+
+impl<P: ParameterSet> PreparedEncapsulation<P> {
+    /// Bytes that [`PreparedEncapsulation::write`] writes.
+    pub const BYTES: usize = SEED;
+
+    /// Writes [`Self::BYTES`] bytes, which are secret.
+    ///
+    /// # Panics
+    /// `out` has another length.
+    pub fn write(&self, out: &mut [u8]) {
+        out.copy_from_slice(&*self.message);
+    }
+
+    /// Reads bytes that [`PreparedEncapsulation::write`] wrote, from trusted memory: only the
+    /// length is checked.
+    ///
+    /// # Errors
+    /// The length is not [`Self::BYTES`].
+    pub fn from_trusted_bytes(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() != Self::BYTES {
+            let object = object::<P>("prepared encapsulation");
+            return Err(Error::Length { object, expected: Self::BYTES, actual: bytes.len() });
+        }
+        let mut message = Secret::<[u8; SEED]>::zeroed();
+        message.copy_from_slice(bytes);
+        Ok(PreparedEncapsulation { backend, message, parameter_set: PhantomData })
+    }
+
+    /// True if the secret lies in protected memory. It does unless the system provided none.
+    pub fn is_protected(&self) -> bool {
+        self.message.is_protected()
+    }
+}
+
 /// ML-KEM.Encaps_internal.
 pub(crate) struct Encapsulate<'a, P: ParameterSet> {
     pub(crate) key: &'a EncapsulationKey<P>,
@@ -122,7 +181,7 @@ pub(crate) struct Encapsulate<'a, P: ParameterSet> {
 #[derive(FromZeros)]
 #[repr(C)]
 struct Space<P: ParameterSet> {
-    chain: ChainSpace,
+    sponges: SpongeSpace,
     noise: Noise,
     arithmetic: Arithmetic<P>,
     /// The shared secret and the seed of the noise.
@@ -136,28 +195,19 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> Self::Output {
         let mut space = Secret::<Space<P>>::zeroed();
-        let Space { chain, noise, arithmetic, derived } = &mut *space;
+        let Space { sponges, noise, arithmetic, derived } = &mut *space;
         let mut matrix = P::Matrix::filled(Poly::zero());
         let mut t = P::Vector::filled(Poly::zero());
         let (bytes, seed) = (self.key.as_bytes(), self.key.matrix_seed());
         lanes.run(DecodeVector::<P> { bytes, to: &mut t });
 
-        let mut message = [0; MAX_MESSAGE_BYTES];
+        let (mut message, mut hash) = ([0; MAX_MESSAGE_BYTES], [0; SEED]);
         let blocks = pad(&mut message, &[bytes], SHA3_SUFFIX);
-        let mut hash = [0; SEED];
-        let to = &mut hash;
-        lanes.run(HashWithMatrix::<P> {
-            blocks,
-            hash: to,
-            seed,
-            matrix: &mut matrix,
-            space: chain,
-        });
-        let (parts, states) = ([&self.message[..], &hash], &mut chain.states);
-        lanes.run(Derive { parts, to: derived, states });
+        let mut columns = Matrix { seed, order: Order::Columns, polys: matrix.as_mut(), done: 0 };
+        hash_with_matrix::<P, _>(lanes, blocks, &mut hash, &mut columns, sponges);
+        derive(lanes, [self.message, &hash], derived, sponges);
         let (secret, seed) = derived.split_first_chunk::<SEED>().unwrap();
-        let (seed, streams) = (seed.first_chunk().unwrap(), 2 * P::K + 1);
-        lanes.run(MakeNoise::<P> { seed, streams, states, noise, parameter_set: PhantomData });
+        noise.fill::<P, _>(lanes, seed.first_chunk().unwrap(), 2 * P::K + 1, sponges);
 
         let mut ciphertext = P::CiphertextBytes::filled(0);
         lanes.run(Encrypt {

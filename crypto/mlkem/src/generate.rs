@@ -7,75 +7,61 @@ use lanes::{Dispatch, Hardware, Kernel};
 use secret::Secret;
 use zerocopy::FromZeros;
 
-use crate::chain::{Derive, HashBlocks};
+use crate::chain::{STEP_BYTES, beside, derive, step};
 use crate::code::{encode, sample_binomial};
 use crate::encapsulate::{Arithmetic, MAX_MESSAGE_BYTES};
-use crate::keccak::{SHA3_SUFFIX, States, pad};
+use crate::keccak::{SHA3_SUFFIX, copy_lane, pad_in_place};
 use crate::keys::{KeyPair, SEED_BYTES};
-use crate::matrix::{Order, SampleMatrix};
-use crate::noise::{MakeNoise, Noise};
+use crate::matrix::{Matrix, Order};
+use crate::noise::Noise;
 use crate::ntt::ntt;
 use crate::params::{POLY_BYTES, ParameterSet, SEED};
 use crate::poly::{Poly, add};
-use crate::product::{Factor, Scale, prepare, row};
+use crate::product::{Scale, prepare, row};
+use crate::sponge::{Clear, SpongeSpace};
 
-/// Makes the factors of a key from its noise, and writes s.
-#[inline(always)]
-pub(crate) fn secret_vector<'a, L: Hardware>(
-    lanes: L,
-    eta: usize,
-    noise: impl Iterator<Item = &'a [u8]>,
-    s: &mut [u8],
-    factors: &mut [Factor<i16>],
-    a: &mut Poly<i16>,
-) {
-    for ((bytes, to), factor) in noise.zip(s.chunks_exact_mut(POLY_BYTES)).zip(factors) {
-        sample_binomial(lanes, bytes, eta, a);
-        ntt(lanes, a);
-        encode(lanes, a, to);
-        prepare(lanes, a, Scale::One, factor);
+/// Makes the factors of a key from the noise of s, and writes s.
+pub(crate) struct SecretVector<'a, P: ParameterSet> {
+    pub(crate) noise: &'a Noise,
+    pub(crate) s: &'a mut [u8],
+    pub(crate) space: &'a mut Arithmetic<P>,
+}
+
+impl<P: ParameterSet, L: Hardware> Kernel<L> for SecretVector<'_, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let Arithmetic { factors, a, .. } = self.space;
+        let parts = self.noise.0.iter().zip(self.s.chunks_exact_mut(POLY_BYTES));
+        for ((bytes, to), factor) in parts.zip(factors.as_mut()) {
+            sample_binomial(lanes, bytes, P::ETA1, a);
+            ntt(lanes, a);
+            encode(lanes, a, to);
+            prepare(lanes, a, Scale::One, factor);
+        }
     }
 }
 
 /// Writes a polynomial of t: a row of the matrix times s, and noise.
-#[inline(always)]
-pub(crate) fn public_poly<L: Hardware>(
-    lanes: L,
-    matrix_row: &[Poly<i16>],
-    factors: &[Factor<i16>],
-    (noise, eta): (&[u8], usize),
-    [a, b]: [&mut Poly<i16>; 2],
-    to: &mut [u8],
-) {
-    row(lanes, matrix_row, factors, a);
-    sample_binomial(lanes, noise, eta, b);
-    ntt(lanes, b);
-    add(lanes, a, b);
-    encode(lanes, a, to);
+pub(crate) struct PublicPoly<'a, P: ParameterSet> {
+    pub(crate) row: &'a [Poly<i16>],
+    pub(crate) noise: &'a [u8],
+    pub(crate) to: &'a mut [u8],
+    pub(crate) space: &'a mut Arithmetic<P>,
 }
 
-/// s and t of a key from its noise and its matrix.
-struct Keys<'a, P: ParameterSet> {
-    matrix: &'a P::Matrix<Poly<i16>>,
-    noise: &'a Noise,
-    s: &'a mut [u8],
-    t: &'a mut [u8],
-    space: &'a mut Arithmetic<P>,
-}
-
-impl<P: ParameterSet, L: Hardware> Kernel<L> for Keys<'_, P> {
+impl<P: ParameterSet, L: Hardware> Kernel<L> for PublicPoly<'_, P> {
     type Output = ();
 
     #[inline(always)]
     fn run(self, lanes: L) {
         let Arithmetic { factors, a, b } = self.space;
-        let (of_s, of_e) = self.noise.0.split_at(P::K);
-        let of_s = of_s.iter().map(|bytes| &bytes[..]);
-        secret_vector(lanes, P::ETA1, of_s, self.s, factors.as_mut(), a);
-        let rows = self.matrix.as_ref().chunks_exact(P::K);
-        for ((row, noise), to) in rows.zip(of_e).zip(self.t.chunks_exact_mut(POLY_BYTES)) {
-            public_poly(lanes, row, factors.as_ref(), (noise, P::ETA1), [&mut *a, &mut *b], to);
-        }
+        row(lanes, self.row, factors.as_ref(), a);
+        sample_binomial(lanes, self.noise, P::ETA1, b);
+        ntt(lanes, b);
+        add(lanes, a, b);
+        encode(lanes, a, self.to);
     }
 }
 
@@ -85,11 +71,13 @@ pub(crate) struct Generate<'a, P: ParameterSet> {
     pub(crate) parameter_set: PhantomData<P>,
 }
 
-/// The memory of a key generation.
+/// The memory of a key generation. Secret.
 #[derive(FromZeros)]
 #[repr(C)]
 struct Space<P: ParameterSet> {
-    states: States,
+    /// The sponges of the matrix are elsewhere.
+    sponges: SpongeSpace,
+    of_matrix: SpongeSpace,
     noise: Noise,
     arithmetic: Arithmetic<P>,
     /// The seeds of the matrix and of the noise.
@@ -99,31 +87,49 @@ struct Space<P: ParameterSet> {
 impl<P: ParameterSet> Dispatch for Generate<'_, P> {
     type Output = KeyPair<P>;
 
+    /// The hash of the encapsulation key begins as soon as its first blocks are known; the rest of
+    /// the matrix is sampled beside it.
     #[inline(never)]
     fn on<L: Hardware>(self, lanes: L) -> KeyPair<P> {
         let mut space = Secret::<Space<P>>::zeroed();
-        let Space { states, noise, arithmetic, derived } = &mut *space;
+        let Space { sponges, of_matrix, noise, arithmetic, derived } = &mut *space;
         let mut pair = KeyPair::<P>::blank();
-        let parts = [&self.seed[..SEED], &[P::K as u8]];
-        lanes.run(Derive { parts, to: derived, states });
-        let (of_matrix, of_noise) = derived.split_first_chunk().unwrap();
-        public_bytes(of_matrix);
-
-        let mut matrix = P::Matrix::filled(Poly::zero());
-        let (seed, to) = (of_matrix, &mut matrix);
-        lanes.run(SampleMatrix::<P> { seed, order: Order::Rows, first: 0, matrix: to });
-        let (seed, streams) = (of_noise.first_chunk().unwrap(), 2 * P::K);
-        lanes.run(MakeNoise::<P> { seed, streams, states, noise, parameter_set: PhantomData });
+        derive(lanes, [&self.seed[..SEED], &[P::K as u8]], derived, sponges);
+        let (seed, of_noise) = derived.split_first_chunk().unwrap();
+        public_bytes(seed);
+        noise.fill::<P, _>(lanes, of_noise.first_chunk().unwrap(), 2 * P::K, sponges);
         let (key, secret) = pair.encodings_mut();
-        let (t, rho) = key.split_at_mut(POLY_BYTES * P::K);
-        lanes.run(Keys::<P> { matrix: &matrix, noise, s: secret.s, t, space: arithmetic });
-        rho.copy_from_slice(of_matrix);
-        public_bytes(key);
+        lanes.run(SecretVector { noise, s: secret.s, space: arithmetic });
 
-        let mut message = [0; MAX_MESSAGE_BYTES];
-        let blocks = pad(&mut message, &[key], SHA3_SUFFIX);
-        let mut hash = [0; SEED];
-        lanes.run(HashBlocks { blocks, hash: &mut hash, states });
+        let (mut message, mut hash) = ([0; MAX_MESSAGE_BYTES], [0; SEED]);
+        message[P::K * POLY_BYTES..][..SEED].copy_from_slice(seed);
+        let bytes = pad_in_place(&mut message, P::ENCAPSULATION_KEY_BYTES, SHA3_SUFFIX);
+        let mut polys = P::Matrix::filled(Poly::zero());
+        let mut matrix = Matrix { seed, order: Order::Rows, polys: polys.as_mut(), done: 0 };
+        let mut rows = 0;
+        lanes.run_many(Clear(&mut sponges.states));
+        for end in (STEP_BYTES..=bytes).step_by(STEP_BYTES) {
+            // Nothing is sampled beside a chain that has one lane.
+            let needed = match beside::<L::Chain>() {
+                0 => P::K,
+                _ => end.div_ceil(POLY_BYTES).min(P::K),
+            };
+            while matrix.done < needed * P::K {
+                matrix.sample_next::<P, _>(lanes, of_matrix);
+            }
+            while rows < matrix.done / P::K {
+                let row = &matrix.polys[rows * P::K..][..P::K];
+                let to = &mut message[rows * POLY_BYTES..][..POLY_BYTES];
+                let noise = &noise.0[P::K + rows];
+                lanes.run(PublicPoly { row, noise, to: &mut *to, space: arithmetic });
+                public_bytes(to);
+                rows += 1;
+            }
+            let blocks = &message[end - STEP_BYTES..end];
+            step::<P, _>(lanes, blocks, 1, sponges, &mut matrix);
+        }
+        copy_lane(&sponges.states, 0, &mut hash);
+        key.copy_from_slice(&message[..P::ENCAPSULATION_KEY_BYTES]);
         pair.complete(&hash, self.seed);
         pair
     }

@@ -14,7 +14,7 @@ pub(crate) const SHAKE256_WORDS: usize = 17;
 /// Bytes that a block of SHAKE256 or SHA3-256 has.
 pub(crate) const SHAKE256_BYTES: usize = 8 * SHAKE256_WORDS;
 /// Integers that a block of SHA3-512 has.
-const SHA3_512_WORDS: usize = 9;
+pub(crate) const SHA3_512_WORDS: usize = 9;
 /// The bits after a message of SHA-3, and the first bit of the padding.
 pub(crate) const SHA3_SUFFIX: u8 = 0b110;
 /// The bits after a message of SHAKE, and the first bit of the padding.
@@ -256,22 +256,28 @@ pub(crate) fn absorb_first<S: KeccakLanes>(lanes: S, states: &mut States, block:
     permute(lanes, states);
 }
 
-/// Makes lane `lane` the block of SHA3-512 that is the message of 33 or 64 bytes. Other lanes stay.
+/// Makes all lanes the one block of SHA3-512 that is a message of 33 or 64 bytes, in two parts. With
+/// `chain`, the first lane is zero instead.
 #[inline(always)]
-pub(crate) fn set_sha3_512_block(states: &mut States, lane: usize, parts: [&[u8]; 2]) {
+pub(crate) fn start_sha3_512<S: KeccakLanes>(
+    lanes: S,
+    states: &mut States,
+    parts: [&[u8]; 2],
+    chain: bool,
+) {
     let mut block = zeroize::Zeroizing::new([0; 8 * SHA3_512_WORDS]);
     let (first, rest) = block.split_at_mut(parts[0].len());
     first.copy_from_slice(parts[0]);
     rest[..parts[1].len()].copy_from_slice(parts[1]);
     rest[parts[1].len()] = SHA3_SUFFIX;
+    block[8 * SHA3_512_WORDS - 1] |= 1 << 7;
     let (words, _) = block.as_chunks();
     for i in 0..STATE_WORDS {
-        states.0[i][lane] = match i {
-            0..SHA3_512_WORDS => u64::from_le_bytes(words[i]),
-            _ => 0,
-        };
+        let word = if i < SHA3_512_WORDS { u64::from_le_bytes(words[i]) } else { 0 };
+        let row = lanes.splat_u64(word);
+        let row = if chain { lanes.beside_first_u64(lanes.splat_u64(0), row) } else { row };
+        lanes.store_u64(&mut states.0[i], row);
     }
-    states.0[SHA3_512_WORDS - 1][lane] |= LAST_BIT;
 }
 
 /// Writes the first bytes of a lane's state.
@@ -290,10 +296,17 @@ pub(crate) fn pad<'a>(to: &'a mut [u8], parts: &[&[u8]], suffix: u8) -> &'a [u8]
         to[length..length + part.len()].copy_from_slice(part);
         length += part.len();
     }
-    let padded = padded_bytes(length);
-    to[length] |= suffix;
-    to[padded - 1] |= 1 << 7;
+    let padded = pad_in_place(to, length, suffix);
     &to[..padded]
+}
+
+/// Completes a message of `length` bytes, after which there are zeros, to whole blocks of SHAKE256
+/// or SHA3-256, and returns their bytes.
+pub(crate) fn pad_in_place(message: &mut [u8], length: usize, suffix: u8) -> usize {
+    let padded = padded_bytes(length);
+    message[length] |= suffix;
+    message[padded - 1] |= 1 << 7;
+    padded
 }
 
 /// Bytes of whole blocks of SHAKE256 or SHA3-256 for a message.
@@ -304,26 +317,24 @@ pub(crate) const fn padded_bytes(message: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanes::{Backend, Dispatch, Hardware, Kernel};
+    use lanes::{Backend, Dispatch, Hardware, SpongeKernel};
 
+    /// A message and the suffix of its hash.
     struct Hash<'a>(&'a [u8], u8);
 
-    impl<L: Hardware> Kernel<L> for Hash<'_> {
-        type Output = Vec<[u8; 200]>;
+    impl SpongeKernel for Hash<'_> {
+        type Output = [u8; 200];
 
-        fn run(self, lanes: L) -> Self::Output {
-            fn of<S: KeccakLanes>(lanes: S, blocks: &[u8]) -> [u8; 200] {
-                let mut states = States([[0; STREAMS]; STATE_WORDS]);
-                for block in blocks.chunks_exact(SHAKE256_BYTES) {
-                    absorb_first(lanes, &mut states, block);
-                }
-                let mut out = [0; 200];
-                copy_lane(&states, 0, &mut out);
-                out
-            }
+        #[inline(always)]
+        fn run<S: KeccakLanes>(self, lanes: S) -> [u8; 200] {
             let mut space = [0; 2000];
-            let blocks = pad(&mut space, &[self.0], self.1);
-            vec![of(lanes.many(), blocks), of(lanes.chain(), blocks)]
+            let mut states = States([[0; STREAMS]; STATE_WORDS]);
+            for block in pad(&mut space, &[self.0], self.1).chunks_exact(SHAKE256_BYTES) {
+                absorb_first(lanes, &mut states, block);
+            }
+            let mut out = [0; 200];
+            copy_lane(&states, 0, &mut out);
+            out
         }
     }
 
@@ -340,7 +351,8 @@ mod tests {
                 (&[0xa3; 200][..], SHA3_SUFFIX, 0x79f3_8ade_c5c2_0307),
                 (&[][..], SHAKE_SUFFIX, 0x46b9_dd2b_0ba8_8d13),
             ] {
-                for state in lanes.run(Hash(message, suffix)) {
+                let hash = || Hash(message, suffix);
+                for state in [lanes.run_many(hash()), lanes.run_chain(hash())] {
                     assert_eq!(u64::from_be_bytes(*state.first_chunk().unwrap()), expected);
                 }
             }

@@ -9,7 +9,7 @@ use rand_core::TryCryptoRng;
 use secret::Secret;
 
 use crate::decapsulate::{Decapsulate, Expand, ExpandedKey, HashKey};
-use crate::encapsulate::{CheckModulus, Encapsulate};
+use crate::encapsulate::{CheckModulus, Encapsulate, PreparedEncapsulation};
 use crate::generate::Generate;
 use crate::generate_many::{BatchMemory, GenerateBatch};
 use crate::keys::{Ciphertext, DecapsulationKey, EncapsulationKey, KeyPair, SEED_BYTES, object};
@@ -29,7 +29,7 @@ impl<P: Operations> EncapsulationKey<P> {
     /// Reads an encoded encapsulation key (FIPS 203, section 7.2).
     ///
     /// # Errors
-    /// The length is not [`ParameterSet::ENCAPSULATION_KEY_BYTES`], or a coefficient is not below
+    /// The length is not [`crate::ParameterSet::ENCAPSULATION_KEY_BYTES`], or a coefficient is not below
     /// q.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes_on(Backend::best(), bytes)
@@ -68,6 +68,41 @@ impl<P: Operations> EncapsulationKey<P> {
         message: &[u8; SEED],
     ) -> (Ciphertext<P>, SharedSecret) {
         P::encapsulate(backend, Encapsulate { key: self, message })
+    }
+}
+
+impl<P: Operations> PreparedEncapsulation<P> {
+    /// Prepares one encapsulation. Draws 32 random bytes.
+    ///
+    /// # Errors
+    /// The random source failed.
+    pub fn generate<R: TryCryptoRng + ?Sized>(
+        backend: Backend,
+        random: &mut R,
+    ) -> Result<Self, Error> {
+        Ok(PreparedEncapsulation {
+            backend,
+            message: random_bytes(random)?,
+            parameter_set: PhantomData,
+        })
+    }
+
+    /// Prepares `count` encapsulations: the same as `count` single ones drawn one after another
+    /// from the same stream.
+    ///
+    /// # Errors
+    /// The random source failed.
+    pub fn generate_batch<R: TryCryptoRng + ?Sized>(
+        backend: Backend,
+        count: usize,
+        random: &mut R,
+    ) -> Result<Vec<Self>, Error> {
+        (0..count).map(|_| Self::generate(backend, random)).collect()
+    }
+
+    /// Makes a shared secret, and the ciphertext from which the owner of the key computes it.
+    pub fn encapsulate(self, key: &EncapsulationKey<P>) -> (Ciphertext<P>, SharedSecret) {
+        key.encapsulate_derand(self.backend, &self.message)
     }
 }
 
@@ -111,6 +146,10 @@ impl<P: Operations> KeyPair<P> {
         count: usize,
         random: &mut R,
     ) -> Result<Vec<Self>, Error> {
+        // A single key needs none of the memory.
+        if count == 1 {
+            return Ok(Vec::<Self>::from([Self::generate(backend, random)?]));
+        }
         let mut random =
             |bytes: &mut [u8]| random.try_fill_bytes(bytes).map_err(|_| Error::RandomSource);
         P::generate_batch(backend, GenerateBatch { count, random: &mut random, memory })
@@ -126,7 +165,7 @@ impl<P: Operations> DecapsulationKey<P> {
     /// Reads an encoded decapsulation key (FIPS 203, section 7.3).
     ///
     /// # Errors
-    /// The length is not [`ParameterSet::DECAPSULATION_KEY_BYTES`]; a coefficient of the
+    /// The length is not [`crate::ParameterSet::DECAPSULATION_KEY_BYTES`]; a coefficient of the
     /// encapsulation key is not below q; or the hash is not that of the encapsulation key.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes_on(Backend::best(), bytes)
@@ -143,14 +182,25 @@ impl<P: Operations> DecapsulationKey<P> {
             return Err(Error::Length { object, expected, actual });
         }
         let key = Self::copied(bytes);
-        let parts = key.parts();
+        key.check(backend)?;
+        Ok(key)
+    }
+
+    /// Checks that the encapsulation key in the key is canonical, and that the hash is its hash
+    /// (FIPS 203, section 7.3).
+    ///
+    /// # Errors
+    /// As [`DecapsulationKey::from_bytes`], except for the length.
+    pub fn check(&self, backend: Backend) -> Result<(), Error> {
+        let object = object::<P>("decapsulation key");
+        let parts = self.parts();
         // Both are public parts of the key.
         EncapsulationKey::<P>::from_bytes_on(backend, parts.encapsulation_key)
             .map_err(|_| Error::NotCanonical { object })?;
-        if P::hash_key(backend, HashKey(&key)) != *parts.hash {
+        if P::hash_key(backend, HashKey(self)) != *parts.hash {
             return Err(Error::Inconsistent { object });
         }
-        Ok(key)
+        Ok(())
     }
 
     /// The shared secret of `ciphertext`. If [`EncapsulationKey::encapsulate`] did not make it for

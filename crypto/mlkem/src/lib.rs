@@ -45,8 +45,12 @@ mod operations;
 mod params;
 mod poly;
 mod product;
+#[cfg(test)]
+mod proof;
+mod sponge;
 
 pub use decapsulate::ExpandedKey;
+pub use encapsulate::PreparedEncapsulation;
 pub use generate_many::BatchMemory;
 pub use kem_common::{Array, Element, Error, Object, SHARED_SECRET_BYTES, SharedSecret};
 pub use keys::{Ciphertext, DecapsulationKey, EncapsulationKey, KeyPair, SEED_BYTES};

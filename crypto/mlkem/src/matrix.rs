@@ -1,20 +1,19 @@
 //! The matrix, sampled from its public seed (FIPS 203, algorithm 7).
+//!
+//! Sampling takes a time that depends on the seed. Its kernels end in `Vartime`; they read the
+//! lanes of public streams only.
 
-use lanes::{Hardware, KeccakLanes, Kernel, SLACK_WORDS, STREAMS};
-use zerocopy::FromZeros;
+use lanes::{Hardware, Kernel, SLACK_WORDS, STREAMS, U64Lanes};
 
-use crate::keccak::{
-    SHAKE_SUFFIX, SHAKE128_WORDS, STATE_WORDS, SeedBlock, States, copy_lane, permute, squeeze,
-};
+use crate::keccak::{SHAKE_SUFFIX, SHAKE128_WORDS, STATE_WORDS, States, copy_lane, permute};
 use crate::params::{N, ParameterSet, Q, SEED};
 use crate::poly::Poly;
+use crate::sponge::{SpongeSpace, Squeeze, Streams};
 
 /// Blocks of SHAKE128 from which nearly all polynomials can be sampled: all but 0.7 %.
 pub(crate) const BLOCKS: usize = 3;
 /// Bytes of a block.
-pub(crate) const BLOCK_BYTES: usize = 8 * SHAKE128_WORDS;
-/// Bytes between the streams in a buffer: the blocks, and as much as [`squeeze`] writes beyond.
-pub(crate) const STRIDE: usize = BLOCKS * BLOCK_BYTES + 72;
+const BLOCK_BYTES: usize = 8 * SHAKE128_WORDS;
 
 /// The order of the matrix's polynomials.
 #[derive(Clone, Copy)]
@@ -36,45 +35,112 @@ pub(crate) fn nonce<P: ParameterSet>(order: Order, i: usize) -> u64 {
     (first | second << 8 | usize::from(SHAKE_SUFFIX) << 16) as u64
 }
 
-/// Streams of SHAKE128, of which lane `i` belongs to polynomial `first + i`.
-#[inline(always)]
-pub(crate) fn nonces<P: ParameterSet>(order: Order, first: usize) -> [u64; STREAMS] {
-    let mut nonces = [0; STREAMS];
-    for i in 0..STREAMS {
-        nonces[i] = nonce::<P>(order, first + i);
-    }
-    nonces
+/// A matrix, of which some polynomials are sampled.
+pub(crate) struct Matrix<'a> {
+    pub(crate) seed: &'a [u8; SEED],
+    pub(crate) order: Order,
+    pub(crate) polys: &'a mut [Poly<i16>],
+    /// The number of polynomials that are sampled.
+    pub(crate) done: usize,
 }
 
-/// SampleNTT of a stream's first blocks, in `bytes`. `lane` of `states` is the sponge that they
-/// come from.
-#[inline(always)]
-pub(crate) fn sample<L: Hardware>(
-    lanes: L,
-    bytes: &[u8],
-    states: &States,
-    lane: usize,
-    to: &mut Poly<i16>,
-) {
-    let mut words = [0; N + SLACK_WORDS];
-    let bytes = &bytes[..BLOCKS * BLOCK_BYTES];
-    let count = lanes.append_below_vartime(bytes, Q, &mut words, 0);
-    if count < N {
-        // Public: the seed of the matrix and all that comes from it.
-        lanes.run(More { states, lane, words: &mut words, count });
+impl Matrix<'_> {
+    /// The streams of the next polynomials: of the first one in lane `lane`.
+    #[inline(always)]
+    pub(crate) fn streams<P: ParameterSet>(&self, lane: usize) -> Streams<'_> {
+        let mut nonces = [0; STREAMS];
+        for (i, nonce) in nonces[lane..].iter_mut().enumerate() {
+            *nonce = self::nonce::<P>(self.order, self.done + i);
+        }
+        Streams { seed: self.seed, nonces, words: SHAKE128_WORDS }
     }
-    to.0.copy_from_slice(&words[..N]);
+
+    /// Samples up to `count` polynomials from the blocks of streams, the first one in lane `lane`.
+    #[inline(always)]
+    pub(crate) fn sample<L: Hardware>(
+        &mut self,
+        lanes: L,
+        space: &SpongeSpace,
+        lane: usize,
+        count: usize,
+    ) {
+        let count = count.min(self.polys.len() - self.done);
+        let polys = &mut self.polys[self.done..self.done + count];
+        lanes.run(SampleVartime { space, lane, polys, stride: 1 });
+        self.done += count;
+    }
+
+    /// Samples as many polynomials as there are lanes.
+    #[inline(always)]
+    pub(crate) fn sample_next<P: ParameterSet, L: Hardware>(
+        &mut self,
+        lanes: L,
+        space: &mut SpongeSpace,
+    ) {
+        let streams = self.streams::<P>(0);
+        let (many, few) = (L::Many::U64S, L::Chain::U64S);
+        let count = if many > few && self.polys.len() - self.done > few {
+            lanes.run_many(Squeeze { streams, blocks: BLOCKS, space });
+            many
+        } else {
+            lanes.run_chain(Squeeze { streams, blocks: BLOCKS, space });
+            few
+        };
+        self.sample(lanes, space, 0, count);
+    }
+
+    /// Samples the rest of the matrix.
+    #[inline(always)]
+    pub(crate) fn sample_rest<P: ParameterSet, L: Hardware>(
+        &mut self,
+        lanes: L,
+        space: &mut SpongeSpace,
+    ) {
+        while self.done < self.polys.len() {
+            self.sample_next::<P, _>(lanes, space);
+        }
+    }
+}
+
+/// SampleNTT of streams of which the first blocks are squeezed, from lane `lane` on: to every
+/// `stride`th polynomial. Variable-time: the streams must be public.
+pub(crate) struct SampleVartime<'a> {
+    pub(crate) space: &'a SpongeSpace,
+    pub(crate) lane: usize,
+    pub(crate) polys: &'a mut [Poly<i16>],
+    pub(crate) stride: usize,
+}
+
+impl<L: Hardware> Kernel<L> for SampleVartime<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, lanes: L) {
+        let mut words = [0; N + SLACK_WORDS];
+        for (i, poly) in self.polys.iter_mut().step_by(self.stride).enumerate() {
+            let lane = self.lane + i;
+            let bytes = &self.space.stream(lane)[..BLOCKS * BLOCK_BYTES];
+            let count = lanes.append_below_vartime(bytes, Q, &mut words, 0);
+            if count < N {
+                let states = &self.space.states;
+                lanes.run(SampleMoreVartime { states, lane, words: &mut words, count });
+            }
+            for at in (0..N).step_by(L::WORDS) {
+                lanes.store(&mut poly.0[at..], lanes.load(&words[at..]));
+            }
+        }
+    }
 }
 
 /// Completes a polynomial from further blocks of a stream.
-struct More<'a> {
+struct SampleMoreVartime<'a> {
     states: &'a States,
     lane: usize,
     words: &'a mut [i16],
     count: usize,
 }
 
-impl<L: Hardware> Kernel<L> for More<'_> {
+impl<L: Hardware> Kernel<L> for SampleMoreVartime<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -90,100 +156,4 @@ impl<L: Hardware> Kernel<L> for More<'_> {
             self.count = lanes.append_below_vartime(&block, Q, self.words, self.count);
         }
     }
-}
-
-/// Memory for streams of SHAKE128.
-#[derive(FromZeros)]
-#[repr(C, align(64))]
-pub(crate) struct Buffers<const LANES: usize>([[u8; STRIDE]; LANES]);
-
-impl<const LANES: usize> Buffers<LANES> {
-    /// The blocks of a stream.
-    #[inline(always)]
-    pub(crate) fn stream(&self, lane: usize) -> &[u8] {
-        &self.0[lane]
-    }
-
-    /// The memory, for other streams.
-    #[inline(always)]
-    pub(crate) fn bytes(&mut self) -> &mut [u8] {
-        self.0.as_flattened_mut()
-    }
-
-    /// Writes block `block` of each stream.
-    #[inline(always)]
-    pub(crate) fn squeeze<S: KeccakLanes>(&mut self, lanes: S, states: &States, block: usize) {
-        let to = &mut self.0.as_flattened_mut()[block * BLOCK_BYTES..];
-        squeeze(lanes, states, SHAKE128_WORDS, to, STRIDE);
-    }
-}
-
-/// Samples the matrix's polynomials from number `first` on.
-pub(crate) struct SampleMatrix<'a, P: ParameterSet> {
-    pub(crate) seed: &'a [u8; SEED],
-    pub(crate) order: Order,
-    pub(crate) first: usize,
-    pub(crate) matrix: &'a mut P::Matrix<Poly<i16>>,
-}
-
-impl<P: ParameterSet, L: Hardware> Kernel<L> for SampleMatrix<'_, P> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, lanes: L) {
-        let block = SeedBlock::new(self.seed, SHAKE128_WORDS);
-        let mut states = States([[0; STREAMS]; STATE_WORDS]);
-        let mut buffers = Buffers::<STREAMS>([[0; STRIDE]; STREAMS]);
-        let polys = self.matrix.as_mut();
-        let mut next = self.first;
-        while next < polys.len() {
-            let nonces = nonces::<P>(self.order, next);
-            let left = polys.len() - next;
-            let done = if left <= <L::Chain as lanes::U64Lanes>::U64S {
-                streams(
-                    lanes,
-                    lanes.chain(),
-                    &block,
-                    &nonces,
-                    &mut states,
-                    &mut buffers,
-                    &mut polys[next..],
-                )
-            } else {
-                streams(
-                    lanes,
-                    lanes.many(),
-                    &block,
-                    &nonces,
-                    &mut states,
-                    &mut buffers,
-                    &mut polys[next..],
-                )
-            };
-            next += done;
-        }
-    }
-}
-
-/// Samples as many polynomials as there are lanes, and returns their number.
-#[inline(always)]
-fn streams<L: Hardware, S: KeccakLanes>(
-    lanes: L,
-    sponges: S,
-    block: &SeedBlock,
-    nonces: &[u64; STREAMS],
-    states: &mut States,
-    buffers: &mut Buffers<STREAMS>,
-    to: &mut [Poly<i16>],
-) -> usize {
-    block.start(sponges, states, nonces);
-    for number in 0..BLOCKS {
-        permute(sponges, states);
-        buffers.squeeze(sponges, states, number);
-    }
-    let count = to.len().min(S::U64S);
-    for (lane, poly) in to[..count].iter_mut().enumerate() {
-        sample(lanes, buffers.stream(lane), states, lane, poly);
-    }
-    count
 }

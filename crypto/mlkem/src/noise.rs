@@ -1,22 +1,19 @@
 //! The noise, sampled from a secret seed by SHAKE256 (FIPS 203, section 4.3).
 
-use lanes::{Hardware, KeccakLanes, Kernel, STREAMS, U64Lanes};
-use zerocopy::FromZeros;
+use lanes::{Hardware, STREAMS, U64Lanes};
+use zerocopy::{FromBytes, IntoBytes};
 
-use crate::keccak::{
-    SHAKE_SUFFIX, SHAKE256_BYTES, SHAKE256_WORDS, SeedBlock, States, permute, squeeze,
-};
+use crate::keccak::{SHAKE_SUFFIX, SHAKE256_BYTES, SHAKE256_WORDS};
 use crate::params::{ETA2, MAX_K, ParameterSet, SEED};
+use crate::sponge::{SpongeSpace, Squeeze, Streams};
 
-/// Bytes between streams: the bytes for eta = 3, and as much as [`squeeze`] writes beyond.
-pub(crate) const STRIDE: usize = 256;
-/// Streams of an encryption, filled up to whole vectors of lanes.
-pub(crate) const NOISE_STREAMS: usize = (2 * MAX_K + 1).next_multiple_of(4);
+/// Bytes of a polynomial's noise, for eta = 3.
+pub(crate) const NOISE_BYTES: usize = 64 * 3;
 
 /// The bytes of noise polynomials. Secret.
-#[derive(FromZeros)]
+#[derive(FromBytes, IntoBytes)]
 #[repr(C, align(64))]
-pub(crate) struct Noise(pub(crate) [[u8; STRIDE]; NOISE_STREAMS]);
+pub(crate) struct Noise(pub(crate) [[u8; NOISE_BYTES]; 2 * MAX_K + 1]);
 
 /// eta of stream `i` of a key's or an encryption's noise.
 pub(crate) const fn eta<P: ParameterSet>(i: usize, streams: usize) -> usize {
@@ -29,78 +26,62 @@ pub(crate) const fn blocks(eta: usize) -> usize {
     (64 * eta).div_ceil(SHAKE256_BYTES)
 }
 
-/// The byte after the seed, and the suffix, of streams from `first` on.
-#[inline(always)]
-pub(crate) fn nonces(first: usize) -> [u64; STREAMS] {
-    let mut nonces = [0; STREAMS];
-    for i in 0..STREAMS {
-        nonces[i] = nonce(first + i);
-    }
-    nonces
-}
-
 /// The byte after the seed, and the suffix.
 #[inline(always)]
 pub(crate) fn nonce(stream: usize) -> u64 {
     (stream | usize::from(SHAKE_SUFFIX) << 8) as u64
 }
 
-/// Writes block `block` of each stream.
+/// The streams of polynomials from number `first` on, which is in lane `lane`.
 #[inline(always)]
-pub(crate) fn squeeze_block<S: KeccakLanes>(
-    lanes: S,
-    states: &States,
-    block: usize,
-    to: &mut [u8],
-    stride: usize,
-) {
-    // The second block is needed up to byte 192.
-    let words = if block == 0 { SHAKE256_WORDS } else { 7 };
-    squeeze(lanes, states, words, &mut to[block * SHAKE256_BYTES..], stride);
+pub(crate) fn streams(seed: &[u8; SEED], first: usize, lane: usize) -> Streams<'_> {
+    let mut nonces = [0; STREAMS];
+    for (i, nonce) in nonces[lane..].iter_mut().enumerate() {
+        *nonce = self::nonce(first + i);
+    }
+    Streams { seed, nonces, words: SHAKE256_WORDS }
 }
 
-/// Makes the bytes of `streams` polynomials.
-pub(crate) struct MakeNoise<'a, P> {
-    pub(crate) seed: &'a [u8; SEED],
-    pub(crate) streams: usize,
-    pub(crate) states: &'a mut States,
-    pub(crate) noise: &'a mut Noise,
-    pub(crate) parameter_set: core::marker::PhantomData<P>,
-}
-
-impl<P: ParameterSet, L: Hardware> Kernel<L> for MakeNoise<'_, P> {
-    type Output = ();
-
+impl Noise {
+    /// Copies the bytes of up to `count` of `streams` polynomials, from number `first` on, out of
+    /// the lanes from `lane` on. Returns the number of the next one.
     #[inline(always)]
-    fn run(self, lanes: L) {
-        let block = SeedBlock::new(self.seed, SHAKE256_WORDS);
+    pub(crate) fn copy(
+        &mut self,
+        space: &SpongeSpace,
+        [first, streams]: [usize; 2],
+        lane: usize,
+        count: usize,
+    ) -> usize {
+        let end = streams.min(first + count);
+        for (i, to) in self.0[first..end].iter_mut().enumerate() {
+            to.copy_from_slice(&space.stream(lane + i)[..NOISE_BYTES]);
+        }
+        end
+    }
+
+    /// Makes the bytes of `streams` polynomials.
+    #[inline(always)]
+    pub(crate) fn fill<P: ParameterSet, L: Hardware>(
+        &mut self,
+        lanes: L,
+        seed: &[u8; SEED],
+        streams: usize,
+        space: &mut SpongeSpace,
+    ) {
+        let (many, few) = (L::Many::U64S, L::Chain::U64S);
         let mut next = 0;
-        while next < self.streams {
-            let blocks = blocks(eta::<P>(next, self.streams));
-            let to = self.noise.0[next..].as_flattened_mut();
-            next += if self.streams - next <= <L::Chain as U64Lanes>::U64S {
-                fill(lanes.chain(), &block, next, blocks, self.states, to)
+        while next < streams {
+            let blocks = blocks(eta::<P>(next, streams));
+            let of_lanes = self::streams(seed, next, 0);
+            let count = if many > few && streams - next > few {
+                lanes.run_many(Squeeze { streams: of_lanes, blocks, space });
+                many
             } else {
-                fill(lanes.many(), &block, next, blocks, self.states, to)
+                lanes.run_chain(Squeeze { streams: of_lanes, blocks, space });
+                few
             };
+            next = self.copy(space, [next, streams], 0, count);
         }
     }
-}
-
-/// Makes the bytes of as many streams as there are lanes, and returns their number.
-#[inline(always)]
-fn fill<S: KeccakLanes>(
-    lanes: S,
-    block: &SeedBlock,
-    first: usize,
-    blocks: usize,
-    states: &mut States,
-    to: &mut [u8],
-) -> usize {
-    block.start(lanes, states, &nonces(first));
-    for number in 0..blocks {
-        permute(lanes, states);
-        squeeze_block(lanes, states, number, to, STRIDE);
-    }
-    S::U64S
 }

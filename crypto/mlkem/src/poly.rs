@@ -34,6 +34,15 @@ pub(crate) fn add<L: Lanes>(lanes: L, to: &mut Poly<L::Word>, b: &Poly<L::Word>)
     }
 }
 
+/// Replaces each coefficient by a representative that is not far above q/2.
+#[inline(always)]
+pub(crate) fn reduce<L: Lanes>(lanes: L, a: &mut Poly<L::Word>) {
+    for i in (0..N).step_by(L::WORDS) {
+        let reduced = lanes.barrett(lanes.load(&a.0[i..]), MODULUS);
+        lanes.store(&mut a.0[i..], reduced);
+    }
+}
+
 /// Subtracts a polynomial from another: `to = a - to`.
 #[inline(always)]
 pub(crate) fn subtract_from<L: Lanes>(lanes: L, to: &mut Poly<L::Word>, a: &Poly<L::Word>) {

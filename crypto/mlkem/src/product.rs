@@ -17,6 +17,14 @@ pub(crate) struct Factor<W> {
     second: Poly<W>,
 }
 
+#[cfg(test)]
+impl<W: lanes::Word> Factor<W> {
+    /// The factor 0.
+    pub(crate) fn zero() -> Self {
+        Factor { first: Poly::zero(), second: Poly::zero() }
+    }
+}
+
 impl<W: lanes::Word> kem_common::Erase for Factor<W> {
     fn erase(&mut self) {
         kem_common::wipe(&mut self.first.0);

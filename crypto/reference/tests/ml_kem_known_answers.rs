@@ -1,13 +1,9 @@
-//! The oracle of ML-KEM gives every known answer: of the embedded files, of Project Wycheproof, and
-//! of a folder outside of the repository, if there is one.
+//! The oracle of ML-KEM gives every known answer: of the embedded files, of NIST's ACVP files, of
+//! Project Wycheproof, and of a folder outside of the repository, if there is one.
 
 use reference::ml_kem::kat::{self, Case, KatFile, Oracle, Record};
 use reference::ml_kem::{self, Parameters};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-/// The folder with further files of known answers, in which folders may be.
-const FOLDER: &str = "FASTKEX_ML_KEM_VECTORS";
 
 fn embedded(name: &str) -> KatFile {
     kat::parse(kat::embedded(name).expect("an embedded file")).expect("a readable file")
@@ -68,6 +64,17 @@ fn files_are_as_they_are_written() {
     }
 }
 
+#[test]
+fn acvp_replays() {
+    for (name, text) in kat::ACVP {
+        let file = kat::parse(text).expect("a readable file");
+        assert_eq!(file.params.name, name);
+        let expected = [("keys", 25), ("encaps", 25), ("decaps", 10)];
+        assert_eq!(kinds(&file.records), BTreeMap::from(expected));
+        check(&file);
+    }
+}
+
 /// Each entry of a matrix is in a record in which it alone needs a fourth block.
 #[test]
 fn unlucky_entries() {
@@ -118,32 +125,13 @@ fn wycheproof_1024() {
     wycheproof_replays("mlkem1024", expected);
 }
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let entries = std::fs::read_dir(folder)
-        .unwrap_or_else(|error| panic!("{FOLDER}: {}: {error}", folder.display()));
-    for entry in entries {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "kat") {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn files_of_a_folder() {
-    let Some(folder) = std::env::var_os(FOLDER) else {
-        println!("skipped: {FOLDER} names no folder with further known answers");
+    let Some(files) = kat::of_folder() else {
+        println!("skipped: {} names no folder with further known answers", kat::FOLDER);
         return;
     };
-    let mut found = vec![];
-    files(Path::new(&folder), &mut found);
-    found.sort();
-    assert!(!found.is_empty(), "{FOLDER}: no file *.kat in {}", folder.display());
-    for path in found {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let file = kat::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    for (path, file) in files {
         println!("{}: {:?}", path.display(), kinds(&file.records));
         check(&file);
     }

@@ -9,8 +9,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use common::{Numbers, in_child};
-use kex::{Backend, Sntrup};
+use kex::{Backend, Kem, MlKem, Sntrup};
 use keypool::{Counter, Counts, KeyPairs, Kind, Pool, Pools, Refill, Settings};
+use mlkem::MlKem1024;
 use sntrup::Sntrup1277;
 
 fn pool<K: Kind>(settings: Settings) -> (Pools, Arc<Pool<K>>) {
@@ -98,8 +99,13 @@ fn memory_that_may_not_be_locked_is_used_and_counted() {
 
 #[test]
 fn without_memory_for_a_batch_there_are_single_keys() {
+    single_keys_without_memory::<Sntrup<Sntrup1277>>();
+    single_keys_without_memory::<MlKem<MlKem1024>>();
+}
+
+fn single_keys_without_memory<K: Kem>() {
     in_child(|| {
-        let (_pools, pool) = pool::<KeyPairs<Sntrup<Sntrup1277>>>(Settings::default());
+        let (_pools, pool) = pool::<KeyPairs<K>>(Settings::default());
         // Memory for one key, and for the pool.
         pool.take().unwrap();
         limit(libc::RLIMIT_AS, address_space());

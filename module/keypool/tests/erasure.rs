@@ -6,17 +6,18 @@ mod common;
 
 use std::collections::HashSet;
 use std::fs::{self, File};
+use std::marker::PhantomData;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
 use common::{in_child, status_of_child};
-use kex::{Backend, Error, Kem, KeyPair, Sntrup};
+use kex::{Backend, Error, Kem, KeyPair, MlKem, Sntrup, Storable};
 use keypool::{KeyPairs, Kind, Pool, Pools, Purpose, Settings};
-use sntrup::{SecretKey, Sntrup653};
+use mlkem::{MlKem512, ParameterSet};
+use secret::Secret;
+use sntrup::Sntrup653;
 
-type Keys = KeyPairs<Sntrup<Sntrup653>>;
-
-/// The beginning of a secret key.
+/// A secret part of a stored key.
 type Mark = [u8; 32];
 
 /// Masks the marks, so that the search does not find the test's own notes.
@@ -24,48 +25,50 @@ const MASK: u8 = 0x5a;
 
 static NOTES: Mutex<Vec<Mark>> = Mutex::new(Vec::new());
 
-/// Keys of whose secrets there are notes.
-struct Noted;
+/// Keys of whose secrets there are notes: the part of each stored key that begins at `AT`.
+struct Noted<K, const AT: usize>(PhantomData<K>);
 
-impl Kind for Noted {
-    type Item = KeyPair<Sntrup<Sntrup653>>;
-    type Memory = <Keys as Kind>::Memory;
+impl<K: Kem, const AT: usize> Kind for Noted<K, AT> {
+    type Item = KeyPair<K>;
+    type Memory = K::BatchMemory;
 
     const PURPOSE: Purpose = Purpose::KeyPairs;
-    const STORED_BYTES: usize = Keys::STORED_BYTES;
-    const LARGEST_BATCH: usize = Keys::LARGEST_BATCH;
+    const STORED_BYTES: usize = KeyPairs::<K>::STORED_BYTES;
+    const LARGEST_BATCH: usize = KeyPairs::<K>::LARGEST_BATCH;
 
     fn generate(
         memory: &mut Self::Memory,
         backend: Backend,
         count: usize,
     ) -> Result<Vec<Self::Item>, Error> {
-        let items = Keys::generate(memory, backend, count)?;
-        NOTES.lock().unwrap().extend(items.iter().map(|item| masked(&item.secret)));
+        let items = KeyPairs::<K>::generate(memory, backend, count)?;
+        NOTES.lock().unwrap().extend(items.iter().map(masked::<K, AT>));
         Ok(items)
     }
 
     fn store(item: &Self::Item, out: &mut [u8]) {
-        Keys::store(item, out);
+        KeyPairs::<K>::store(item, out);
     }
 
     fn is_protected(item: &Self::Item) -> bool {
-        Keys::is_protected(item)
+        KeyPairs::<K>::is_protected(item)
     }
 
     fn restore(backend: Backend, bytes: &[u8]) -> Result<Self::Item, Error> {
-        Keys::restore(backend, bytes)
+        KeyPairs::<K>::restore(backend, bytes)
     }
 }
 
-fn masked(secret: &SecretKey<Sntrup653>) -> Mark {
-    core::array::from_fn(|i| secret.as_bytes()[i] ^ MASK)
+fn masked<K: Kem, const AT: usize>(pair: &KeyPair<K>) -> Mark {
+    let mut stored = Secret::<[u8]>::slice(K::SecretKey::STORED_BYTES);
+    pair.secret.store(&mut stored);
+    core::array::from_fn(|i| stored[AT + i] ^ MASK)
 }
 
 /// Keys in use, and notes of them.
-fn in_use(pool: &Pool<Keys>) -> (Vec<KeyPair<Sntrup<Sntrup653>>>, Vec<Mark>) {
+fn in_use<K: Kem, const AT: usize>(pool: &Pool<KeyPairs<K>>) -> (Vec<KeyPair<K>>, Vec<Mark>) {
     let keys: Vec<_> = (0..10).map(|_| pool.take().unwrap()).collect();
-    let notes = keys.iter().map(|key| masked(&key.secret)).collect();
+    let notes = keys.iter().map(masked::<K, AT>).collect();
     (keys, notes)
 }
 
@@ -104,25 +107,36 @@ fn found_in_memory(marks: &[Mark]) -> usize {
 }
 
 /// Takes some keys and uses them; some stay in stock.
-fn traffic(pool: &Pool<Noted>) {
-    let mut ciphertext = vec![0; Sntrup::<Sntrup653>::CIPHERTEXT_BYTES];
+fn traffic<K: Kem, const AT: usize>(pool: &Pool<Noted<K, AT>>) {
+    let mut ciphertext = vec![0; K::CIPHERTEXT_BYTES];
     let mut secret = [0; 32];
     for _ in 0..30 {
         let pair = pool.take().unwrap();
         let random = &mut random::OperationRandom::new();
         let best = Backend::best();
-        Sntrup::<Sntrup653>::encapsulate(&pair.public, best, random, &mut ciphertext, &mut secret)
-            .unwrap();
+        K::encapsulate(&pair.public, best, random, &mut ciphertext, &mut secret).unwrap();
         pair.decapsulate(best, &ciphertext, &mut secret).unwrap();
     }
 }
 
+/// Where the secret parts of a stored ML-KEM key begin: s, z and d.
+const S: usize = 0;
+const Z: usize = MlKem512::DECAPSULATION_KEY_BYTES - 32;
+const D: usize = MlKem512::DECAPSULATION_KEY_BYTES;
+
 #[test]
 fn keys_that_were_used_are_nowhere() {
+    are_nowhere::<Sntrup<Sntrup653>, 0>();
+    are_nowhere::<MlKem<MlKem512>, S>();
+    are_nowhere::<MlKem<MlKem512>, Z>();
+    are_nowhere::<MlKem<MlKem512>, D>();
+}
+
+fn are_nowhere<K: Kem, const AT: usize>() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     in_child(|| {
         let mut builder = Pools::builder(Backend::best(), Settings::default());
-        let pool = builder.add::<Noted>("test");
+        let pool = builder.add::<Noted<K, AT>>("test");
         let pools = builder.finish();
         traffic(&pool);
         let notes = std::mem::take(&mut *NOTES.lock().unwrap());
@@ -135,9 +149,9 @@ fn keys_that_were_used_are_nowhere() {
     });
     in_child(|| {
         let mut builder = Pools::builder(Backend::best(), Settings::default());
-        let pool = builder.add::<Keys>("test");
+        let pool = builder.add::<KeyPairs<K>>("test");
         let _pools = builder.finish();
-        let (keys, notes) = in_use(&pool);
+        let (keys, notes) = in_use::<K, AT>(&pool);
         assert_eq!(found_in_memory(&notes), 10);
         drop(keys);
         assert_eq!(found_in_memory(&notes), 0);
@@ -146,6 +160,12 @@ fn keys_that_were_used_are_nowhere() {
 
 #[test]
 fn keys_in_stock_and_in_use_are_not_in_a_core_dump() {
+    are_not_in_a_core_dump::<Sntrup<Sntrup653>, 0>();
+    are_not_in_a_core_dump::<MlKem<MlKem512>, S>();
+    are_not_in_a_core_dump::<MlKem<MlKem512>, D>();
+}
+
+fn are_not_in_a_core_dump<K: Kem, const AT: usize>() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
     if pattern.trim_end().contains(['|', '/', '%']) {
@@ -162,11 +182,12 @@ fn keys_in_stock_and_in_use_are_not_in_a_core_dump() {
         }
         std::env::set_current_dir(folder.path()).unwrap();
         let mut builder = Pools::builder(Backend::best(), Settings::default());
-        let (pool, used) = (builder.add::<Noted>("test"), builder.add::<Keys>("in use"));
+        let (pool, used) =
+            (builder.add::<Noted<K, AT>>("test"), builder.add::<KeyPairs<K>>("in use"));
         let _pools = builder.finish();
         traffic(&pool);
         assert_eq!(pool.stock(), 55);
-        let (_keys, of_used) = in_use(&used);
+        let (_keys, of_used) = in_use::<K, AT>(&used);
         let notes = [NOTES.lock().unwrap().clone(), of_used].concat();
         fs::write(file("notes"), notes.as_flattened()).unwrap();
         // SAFETY: ends the process.

@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::Numbers;
-use kex::{Backend, Kem, Sntrup};
+use kex::{Backend, Hybrid, Kem, MlKem, Sntrup, X25519};
 use keypool::{Counter, KeyPairs, Kind, Pool, Pools, Refill, Settings};
+use mlkem::{MlKem512, MlKem768};
 use sntrup::Sntrup653;
 
 const CHILDREN: usize = 64;
@@ -26,9 +27,9 @@ fn mark_of_number(number: u128) -> Mark {
     number.to_ne_bytes()
 }
 
-fn mark_of_key(pair: kex::KeyPair<Sntrup<Sntrup653>>) -> Mark {
-    let mut public = vec![0; Sntrup::<Sntrup653>::PUBLIC_KEY_BYTES];
-    Sntrup::<Sntrup653>::write_public_key(&pair.public, &mut public);
+fn mark_of_key<K: Kem>(pair: kex::KeyPair<K>) -> Mark {
+    let mut public = vec![0; K::PUBLIC_KEY_BYTES];
+    K::write_public_key(&pair.public, &mut public);
     *public.first_chunk().unwrap()
 }
 
@@ -190,9 +191,14 @@ fn numbers_in_the_background() {
 
 #[test]
 fn keys() {
-    for refill in [Refill::Inline, Refill::Background] {
-        no_item_twice::<KeyPairs<Sntrup<Sntrup653>>>(mark_of_key, refill, CHILDREN / 4, ITEMS / 10);
+    fn of<K: Kem>() {
+        for refill in [Refill::Inline, Refill::Background] {
+            no_item_twice::<KeyPairs<K>>(mark_of_key, refill, CHILDREN / 4, ITEMS / 10);
+        }
     }
+    of::<Sntrup<Sntrup653>>();
+    of::<MlKem<MlKem768>>();
+    of::<Hybrid<MlKem<MlKem768>, X25519>>();
 }
 
 #[test]
@@ -241,7 +247,11 @@ fn generations() {
 /// A handshake that the parent began may go on in the child.
 #[test]
 fn keys_in_use_are_inherited() {
-    type K = Sntrup<Sntrup653>;
+    use_in_children::<Sntrup<Sntrup653>>();
+    use_in_children::<MlKem<MlKem512>>();
+}
+
+fn use_in_children<K: Kem>() {
     let mut builder = Pools::builder(Backend::best(), Settings::default());
     let pool = builder.add::<KeyPairs<K>>("test");
     let _pools = builder.finish();

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::Numbers;
-use kex::{Backend, Hybrid, Kem, KeyExchange, Sntrup, X25519};
+use kex::{Backend, Hybrid, Kem, KeyExchange, MlKem, Sntrup, X25519};
 use keypool::{
     Batch, Counter, Encapsulations, Exchanges, KeyPairs, Kind, Pool, Pools, Refill, Settings,
 };
+use mlkem::{MlKem512, MlKem768, MlKem1024};
 use sntrup::Sntrup653;
 
 fn pool<K: Kind>(settings: Settings) -> (Pools, Arc<Pool<K>>) {
@@ -209,6 +210,12 @@ fn exchange<K: Kem>() {
 fn what_is_taken_works() {
     exchange::<Sntrup<Sntrup653>>();
     exchange::<Hybrid<Sntrup<Sntrup653>, X25519>>();
+    exchange::<MlKem<MlKem512>>();
+    exchange::<MlKem<MlKem768>>();
+    exchange::<MlKem<MlKem1024>>();
+    exchange::<Hybrid<MlKem<MlKem512>, X25519>>();
+    exchange::<Hybrid<MlKem<MlKem768>, X25519>>();
+    exchange::<Hybrid<MlKem<MlKem1024>, X25519>>();
 
     let (_pools, pool) =
         pool::<Exchanges<X25519>>(Settings { batch: Batch::Fixed(4), ..Settings::default() });

@@ -3,7 +3,9 @@
 use core::arch::x86_64::*;
 
 use super::Avx2;
-use crate::{KeccakLanes, STREAMS, SpongeLanes, U64Lanes};
+use crate::avx512::Vl;
+use crate::sponge::OnMany;
+use crate::{KeccakLanes, Lanes, STREAMS, SpongeKernel, SpongeLanes, U64Lanes};
 
 const U64S: usize = Avx2::U64S;
 
@@ -92,5 +94,18 @@ impl SpongeLanes for Avx2 {
     #[inline(always)]
     fn chain(self) -> Avx2 {
         self
+    }
+
+    #[inline]
+    fn run_many<K: SpongeKernel>(self, kernel: K) -> K::Output {
+        match Vl::instead_of_avx2() {
+            Some(narrow) => narrow.run(kernel),
+            None => self.run(OnMany(kernel)),
+        }
+    }
+
+    #[inline]
+    fn run_chain<K: SpongeKernel>(self, kernel: K) -> K::Output {
+        self.run_many(kernel)
     }
 }

@@ -21,6 +21,7 @@
 mod field;
 mod interval;
 mod ledger;
+mod operations;
 mod polynomial;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ use std::thread::LocalKey;
 pub use field::{Bit, Residue, Symbol, Symbols, with_fault};
 pub use interval::Interval;
 pub use ledger::{Violation, examine, prove};
+pub use operations::{check_montgomery_products, check_operations_on_one_word, check_reductions};
 pub use polynomial::{Monomial, Polynomial, polynomials_modulo};
 
 use crate::{Kernel, Lanes, Modulus, Word, sealed::Sealed};

@@ -15,6 +15,7 @@
 //! # Ok::<(), kat::ParseError>(())
 //! ```
 
+mod folder;
 mod parse;
 mod replay;
 mod write;
@@ -24,6 +25,7 @@ pub mod wycheproof;
 use super::{Parameters, SEED_BYTES, SHARED_SECRET_BYTES};
 
 pub use crate::kat::{DIGEST_BYTES, Expected, Mismatch, ParseError};
+pub use folder::{FOLDER, of_folder};
 pub use parse::parse;
 pub use replay::{Implementation, Oracle, replay, replay_file};
 
@@ -32,6 +34,13 @@ pub const EMBEDDED: [(&str, &str); 3] = [
     ("mlkem512", include_str!("../../kat/ml-kem/mlkem512.kat")),
     ("mlkem768", include_str!("../../kat/ml-kem/mlkem768.kat")),
     ("mlkem1024", include_str!("../../kat/ml-kem/mlkem1024.kat")),
+];
+
+/// NIST's known answers (ACVP) of the three parameter sets, by name.
+pub const ACVP: [(&str, &str); 3] = [
+    ("mlkem512", include_str!("../../kat/ml-kem/acvp-mlkem512.kat")),
+    ("mlkem768", include_str!("../../kat/ml-kem/acvp-mlkem768.kat")),
+    ("mlkem1024", include_str!("../../kat/ml-kem/acvp-mlkem1024.kat")),
 ];
 
 /// Returns the text of the known answers for a parameter set, such as "mlkem768".
