@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use kex::{Backend, Kem, Sntrup};
+use kex::{Backend, Kem, MlKem, Sntrup};
 use keypool::{Batch, KeyPairs, Pool, Pools, Refill, Settings};
 use measure::{Align, Table};
 use serde::Serialize;
@@ -63,20 +63,15 @@ pub(super) struct Row {
 /// Returns the parameter sets that a list on the command line stands for.
 ///
 /// # Errors
-/// The list names a parameter set that has no pool, or none that has one.
+/// The list names none.
 pub(super) fn selected(list: &[String]) -> Result<Vec<&'static str>, Failure> {
-    let without_pool = |name: &&str| list.iter().any(|item| item == name);
-    let refused = sets::ML_KEM.iter().find(|name| without_pool(name));
-    let mut names = sets::selected(list);
-    names.retain(|name| sets::STREAMLINED.contains(name));
-    if refused.is_none() && !names.is_empty() {
-        return Ok(names);
+    let names = sets::selected(list);
+    if names.is_empty() {
+        let names: Vec<_> = sets::names().collect();
+        let problem = "--pool measures pools of a parameter set: expected one of";
+        return Err(Failure::new(format!("{problem} {}", names.join(", "))));
     }
-    let problem = match refused {
-        Some(name) => format!("--pool: {name} has no pool"),
-        None => "--pool measures pools of a parameter set".to_owned(),
-    };
-    Err(Failure::new(format!("{problem}: expected one of {}", sets::STREAMLINED.join(", "))))
+    Ok(names)
 }
 
 /// Measures every mode.
@@ -111,7 +106,7 @@ impl ForFamily for OfSet<'_> {
     }
 
     fn ml_kem<P: mlkem::Operations>(self) -> Result<(), Failure> {
-        Err(Failure::new(format!("{} has no pool", P::NAME)))
+        self.measure::<MlKem<P>>(P::NAME)
     }
 }
 
