@@ -9,27 +9,31 @@ use std::time::Duration;
 
 use bench::comparison::{Comparison, DECAPSULATE, DERIVE, ENCAPSULATE, Figure, KEYGEN, Side};
 use bench::exchange::{self, X25519};
+use bench::kem::Kem;
+use bench::kem::ml_kem::{self, MlKem};
 use bench::kem::streamlined::{self, Ours};
-use bench::kem::{Kem, ml_kem};
 use bench::openssl::OpenSsl;
 use bench::report::Report;
 use bench::{signature, versions};
 use clap::{Parser, ValueEnum};
 use curve25519::x25519::PublicKey;
 use measure::{Options, Subject};
+use mlkem::{MlKem512, MlKem768, MlKem1024};
 use output::{Failure, Outcome};
-use sntrup::{Backend, Operations, ParameterSet};
+use sntrup::{Backend, Operations, ParameterSet as _};
 
 /// Batch sizes of fastkex's key generation.
 const BATCHES: [usize; 2] = [32, 256];
 /// Batch sizes for X25519: a full vector, and the batch of the paper's ENGINE.
 const KEY_BATCHES: [usize; 2] = [8, 128];
+/// Key pairs with which each peer's ML-KEM is compared with ours before it is measured.
+const AGREEMENT_ROUNDS: usize = 10;
 /// Key exchanges in a vector.
 const EIGHT: usize = 8;
 
 const METHOD: &str = "implementations of an operation take turns; public keys, ciphertexts and key shares come and go as bytes, \
-    secret keys are ready; ours draws random bytes from AES-256 in counter mode, and so do the others for sntrup, with OpenSSL's in liboqs; \
-    for the rest they draw as they themselves do; Ed25519 signs what a TLS server signs; OpenSSL is used as its libssl does, with a fresh context for each operation";
+    secret keys are ready; ours draws random bytes from AES-256 in counter mode, and so do the others for sntrup, with OpenSSL's in liboqs, and \
+    libcrux-ml-kem and ml-kem; for the rest they draw as they themselves do; each peer's ML-KEM has been compared with ours on random and hostile inputs; Ed25519 signs what a TLS server signs; OpenSSL is used as its libssl does, with a fresh context for each operation";
 
 /// Measures other implementations and fastkex.
 #[derive(Parser)]
@@ -69,8 +73,9 @@ enum Algorithm {
     Sntrup1277,
     X25519,
     Ed25519,
-    #[value(name = "ml-kem-768")]
-    MlKem768,
+    Mlkem512,
+    Mlkem768,
+    Mlkem1024,
     Random,
 }
 
@@ -166,7 +171,20 @@ fn measure_algorithm(
         Algorithm::Sntrup1277 => sntrup::<sntrup::Sntrup1277>(PqClean1277, SntrupCrate1277),
         Algorithm::X25519 => x25519(openssls),
         Algorithm::Ed25519 => ed25519(openssls),
-        Algorithm::MlKem768 => ml_kem_768(openssls, skipped),
+        Algorithm::Mlkem512 => {
+            let (libcrux, rust_crypto) = (ml_kem::Libcrux512, ml_kem::RustCrypto512);
+            ml_kem::<MlKem512>(libcrux, rust_crypto, openssls, skipped)
+        }
+        Algorithm::Mlkem768 => {
+            let (libcrux, rust_crypto) = (ml_kem::Libcrux768, ml_kem::RustCrypto768);
+            let mut comparison = ml_kem::<MlKem768>(libcrux, rust_crypto, openssls, skipped);
+            add_ml_kem_peer::<MlKem768>(&mut comparison, ml_kem::Graviola);
+            comparison
+        }
+        Algorithm::Mlkem1024 => {
+            let (libcrux, rust_crypto) = (ml_kem::Libcrux1024, ml_kem::RustCrypto1024);
+            ml_kem::<MlKem1024>(libcrux, rust_crypto, openssls, skipped)
+        }
         Algorithm::Random => random(),
     };
     comparison.run(options)
@@ -250,19 +268,53 @@ fn ed25519(openssls: &[OpenSsl]) -> Comparison<'static> {
     comparison
 }
 
-fn ml_kem_768(openssls: &[OpenSsl], skipped: &mut Vec<String>) -> Comparison<'static> {
-    let mut comparison = Comparison::new(ml_kem::NAME);
-    comparison.add_kem(Side::Peer, ml_kem::Graviola);
+fn ml_kem<P: mlkem::Operations>(
+    libcrux: impl MlKem + 'static,
+    rust_crypto: impl MlKem + 'static,
+    openssls: &[OpenSsl],
+    skipped: &mut Vec<String>,
+) -> Comparison<'static> {
+    let mut comparison = Comparison::new(P::NAME);
+    for backend in Backend::available() {
+        add_our_ml_kem(&mut comparison, ml_kem::Ours::<P>::on(backend));
+    }
+    add_ml_kem_peer::<P>(&mut comparison, libcrux);
+    add_ml_kem_peer::<P>(&mut comparison, rust_crypto);
     #[cfg(feature = "peers")]
-    comparison.add_kem(Side::Peer, ml_kem::AwsLc);
+    {
+        add_ml_kem_peer::<P>(&mut comparison, ml_kem::AwsLc::<P>::new());
+        add_ml_kem_peer::<P>(&mut comparison, ml_kem::Liboqs::<P>::new());
+    }
     for openssl in openssls {
-        if openssl.has(ml_kem::NAME) {
-            comparison.add_kem(Side::Peer, openssl.clone());
-        } else {
-            skipped.push(format!("{} in {openssl}, which came with 3.5", ml_kem::NAME));
+        match ml_kem::OpenSslMlKem::<P>::of(openssl) {
+            Some(peer) => add_ml_kem_peer::<P>(&mut comparison, peer),
+            None => skipped.push(format!("{} in {openssl}, which came with 3.5", P::NAME)),
         }
     }
     comparison
+}
+
+fn add_our_ml_kem<P: mlkem::Operations>(comparison: &mut Comparison<'_>, ours: ml_kem::Ours<P>) {
+    comparison.add_kem(Side::Ours, ours);
+    let name = || (Kem::name(&ours), Kem::backend(&ours));
+    for count in BATCHES {
+        let subject = Subject::new(count, move || ours.key_pairs(count));
+        comparison.add_variant(name(), KEYGEN, format!("batch of {count}"), subject);
+    }
+    let (public, secret) = Kem::key_pair(&ours);
+    let (ciphertext, _) = Kem::encapsulate(&ours, &public);
+    let key = ours.expand(&secret);
+    let subject = Subject::new(1, move || ours.decapsulate_expanded(&key, &ciphertext));
+    comparison.add_variant(name(), DECAPSULATE, "expanded key", subject);
+}
+
+/// Adds a peer that agrees with fastkex.
+fn add_ml_kem_peer<P: mlkem::Operations>(
+    comparison: &mut Comparison<'_>,
+    peer: impl MlKem + 'static,
+) {
+    ml_kem::assert_agreement(&ml_kem::Ours::<P>::on(Backend::best()), &peer, AGREEMENT_ROUNDS);
+    comparison.add_kem(Side::Peer, peer);
 }
 
 /// Measures random bytes: the amount for a polynomial of sntrup761, and for a key of X25519.

@@ -6,6 +6,8 @@ const MEASURED: &[&str] = &[
     "aws-lc-sys",
     "ed25519-dalek",
     "graviola",
+    "libcrux-ml-kem",
+    "ml-kem",
     "oqs",
     "oqs-sys",
     "pqcrypto-ntruprime",

@@ -2,7 +2,7 @@
 
 use bench::exchange::{self, X25519};
 use bench::kem::streamlined::*;
-use bench::kem::{Kem, StoredKeys, ml_kem};
+use bench::kem::{Kem, StoredKeys};
 use bench::openssl::OpenSsl;
 use bench::signature::{self, Ed25519};
 use curve25519::x25519::PublicKey;
@@ -78,28 +78,6 @@ fn system_openssl(algorithm: &str) -> Option<OpenSsl> {
         println!("skipped: {openssl} has no {algorithm}");
     }
     found.then_some(openssl)
-}
-
-fn ml_kem_exchanges<A: Kem, B: Kem>(one: &A, other: &B) {
-    for _ in 0..EXCHANGES {
-        let (public, secret) = one.key_pair();
-        let (ciphertext, shared) = other.encapsulate(&public);
-        assert_eq!(one.decapsulate(&secret, &ciphertext), shared);
-    }
-}
-
-#[test]
-fn ml_kem() {
-    ml_kem_exchanges(&ml_kem::Graviola, &ml_kem::Graviola);
-    #[cfg(feature = "peers")]
-    {
-        ml_kem_exchanges(&ml_kem::Graviola, &ml_kem::AwsLc);
-        ml_kem_exchanges(&ml_kem::AwsLc, &ml_kem::Graviola);
-    }
-    if let Some(openssl) = system_openssl(ml_kem::NAME) {
-        ml_kem_exchanges(&ml_kem::Graviola, &openssl);
-        ml_kem_exchanges(&openssl, &ml_kem::Graviola);
-    }
 }
 
 fn x25519_exchanges<P: X25519>(peer: &P) {

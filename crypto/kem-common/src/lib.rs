@@ -6,6 +6,7 @@
 mod array;
 mod erase;
 mod error;
+mod operations;
 mod public;
 mod random;
 mod shared_secret;

@@ -2,7 +2,7 @@
 
 use crate::Lanes;
 
-/// Words after the wanted ones that [`BitFieldLanes::append_below`] may write.
+/// Words after the wanted ones that [`BitFieldLanes::append_below_vartime`] may write.
 pub const SLACK_WORDS: usize = 32;
 
 /// Operations on words that are stored as fields of `BITS` bits, 1 to 12, without padding: the

@@ -50,7 +50,7 @@ pub use modulus::Modulus;
 pub use portable::Portable;
 pub use rest::rest;
 pub use scalar::scalar;
-pub use sponge::{KeccakLanes, STREAMS, SpongeLanes};
+pub use sponge::{KeccakLanes, STREAMS, SpongeKernel, SpongeLanes};
 
 use zerocopy::FromZeros;
 

@@ -1,6 +1,6 @@
 //! The traits of lanes that permute states of Keccak.
 
-use crate::{Lanes, U64Lanes};
+use crate::{Kernel, Lanes, U64Lanes};
 
 /// Integers in a row of [`KeccakLanes::load_streams`]: as many as the widest vector has.
 pub const STREAMS: usize = 8;
@@ -35,6 +35,53 @@ pub trait SpongeLanes: Lanes {
     fn many(self) -> Self::Many;
     /// The token for a chain.
     fn chain(self) -> Self::Chain;
+
+    /// Runs `kernel` on lanes for many states, or on better ones of as many states.
+    #[inline(always)]
+    fn run_many<K: SpongeKernel>(self, kernel: K) -> K::Output {
+        self.run(OnMany(kernel))
+    }
+    /// Runs `kernel` on lanes for a chain, or on better ones of as many states.
+    #[inline(always)]
+    fn run_chain<K: SpongeKernel>(self, kernel: K) -> K::Output {
+        self.run(OnChain(kernel))
+    }
+}
+
+/// A computation with states of Keccak only.
+///
+/// Implementations mark `run` `#[inline(always)]`, so that it is compiled for the lanes that it
+/// runs on.
+pub trait SpongeKernel {
+    /// The result of the kernel.
+    type Output;
+
+    /// Runs the kernel on the given lanes.
+    fn run<S: KeccakLanes>(self, lanes: S) -> Self::Output;
+}
+
+/// A kernel on the lanes for many states.
+pub(crate) struct OnMany<K>(pub(crate) K);
+
+impl<L: SpongeLanes, K: SpongeKernel> Kernel<L> for OnMany<K> {
+    type Output = K::Output;
+
+    #[inline(always)]
+    fn run(self, lanes: L) -> K::Output {
+        self.0.run(lanes.many())
+    }
+}
+
+/// A kernel on the lanes for a chain.
+struct OnChain<K>(K);
+
+impl<L: SpongeLanes, K: SpongeKernel> Kernel<L> for OnChain<K> {
+    type Output = K::Output;
+
+    #[inline(always)]
+    fn run(self, lanes: L) -> K::Output {
+        self.0.run(lanes.chain())
+    }
 }
 
 #[cfg(test)]
@@ -47,6 +94,18 @@ mod tests {
         core::array::from_fn(|i| (seed + i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
+    struct States;
+
+    impl SpongeKernel for States {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: KeccakLanes>(self, lanes: S) {
+            check(lanes);
+        }
+    }
+
+    #[inline(always)]
     fn check<S: KeccakLanes>(lanes: S) {
         let store = |v| {
             let mut words = [0; STREAMS];
@@ -85,13 +144,22 @@ mod tests {
         type Output = ();
 
         fn on<L: Hardware>(self, lanes: L) {
-            check(lanes.many());
-            check(lanes.chain());
+            lanes.run_many(States);
+            lanes.run_chain(States);
         }
     }
 
     #[test]
     fn states_are_lanes() {
         Backend::available().for_each(|backend| backend.run(Check));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn states_are_lanes_of_narrow_vectors() {
+        match crate::avx512::Vl::detect() {
+            Some(narrow) => narrow.run(States),
+            None => println!("skipped: this processor has no AVX-512 VL"),
+        }
     }
 }

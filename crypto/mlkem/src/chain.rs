@@ -33,10 +33,10 @@ pub(crate) fn step<P: ParameterSet, L: Hardware>(
     let left = matrix.polys.len() - matrix.done;
     let streams = (left > 0 && few > 0).then(|| matrix.streams::<P>(1));
     if many > few && left > steps * few {
-        lanes.run(Absorb::<true> { blocks, beside: streams, space });
+        lanes.run_many(Absorb { blocks, beside: streams, space });
         matrix.sample(lanes, space, 1, many);
     } else {
-        lanes.run(Absorb::<false> { blocks, beside: streams, space });
+        lanes.run_chain(Absorb { blocks, beside: streams, space });
         matrix.sample(lanes, space, 1, few);
     }
 }
@@ -50,7 +50,7 @@ pub(crate) fn hash_with_matrix<P: ParameterSet, L: Hardware>(
     matrix: &mut Matrix<'_>,
     space: &mut SpongeSpace,
 ) {
-    lanes.run(Clear(&mut space.states));
+    lanes.run_many(Clear(&mut space.states));
     let steps = blocks.len() / STEP_BYTES;
     for (i, blocks) in blocks.chunks_exact(STEP_BYTES).enumerate() {
         step::<P, _>(lanes, blocks, steps - i, space, matrix);
@@ -67,8 +67,8 @@ pub(crate) fn hash_blocks<L: Hardware>(
     hash: &mut [u8; SEED],
     space: &mut SpongeSpace,
 ) {
-    lanes.run(Clear(&mut space.states));
-    lanes.run(Absorb::<false> { blocks, beside: None, space });
+    lanes.run_many(Clear(&mut space.states));
+    lanes.run_chain(Absorb { blocks, beside: None, space });
     copy_lane(&space.states, 0, hash);
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn derive<L: Hardware>(
     to: &mut [u8; 2 * SEED],
     space: &mut SpongeSpace,
 ) {
-    lanes.run(Hash512 { parts, states: &mut space.states });
+    lanes.run_chain(Hash512 { parts, states: &mut space.states });
     copy_lane(&space.states, 0, to);
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn hash_with_noise<P: ParameterSet, L: Hardware>(
         return hash_blocks(lanes, blocks, hash, space);
     }
     let (block, mut rest) = blocks.split_at(SHAKE256_BYTES);
-    lanes.run(Hash512Beside { parts, block, states: &mut space.states });
+    lanes.run_chain(Hash512Beside { parts, block, states: &mut space.states });
     copy_lane(&space.states, 1, derived);
     let seed = derived.last_chunk().unwrap();
     let mut next = 0;
@@ -112,10 +112,10 @@ pub(crate) fn hash_with_noise<P: ParameterSet, L: Hardware>(
         let count = noise::blocks(noise::eta::<P>(next, streams));
         let (blocks, others) = rest.split_at(count * SHAKE256_BYTES);
         let beside_it = Some(noise::streams(seed, next, 1));
-        lanes.run(Absorb::<false> { blocks, beside: beside_it, space });
+        lanes.run_chain(Absorb { blocks, beside: beside_it, space });
         next = noise.copy(space, [next, streams], 1, beside);
         rest = others;
     }
-    lanes.run(Absorb::<false> { blocks: rest, beside: None, space });
+    lanes.run_chain(Absorb { blocks: rest, beside: None, space });
     copy_lane(&space.states, 0, hash);
 }

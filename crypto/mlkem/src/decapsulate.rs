@@ -69,7 +69,7 @@ impl<P: ParameterSet> Dispatch for Expand<'_, P> {
         lanes.run(DecodeVector::<P> { bytes: parts.encapsulation_key, to: t });
         let seed = parts.encapsulation_key.last_chunk().unwrap();
         let mut columns = Matrix { seed, order: Order::Columns, polys: matrix.as_mut(), done: 0 };
-        columns.sample_rest::<P, _>(lanes, &mut *Secret::zeroed());
+        columns.sample_rest::<P, _>(lanes, &mut Secret::zeroed());
         expansion
     }
 }
@@ -85,7 +85,7 @@ impl<P: ParameterSet> Dispatch for HashKey<'_, P> {
         let mut message = [0; MAX_MESSAGE_BYTES];
         let blocks = pad(&mut message, &[self.0.parts().encapsulation_key], SHA3_SUFFIX);
         let mut hash = [0; SEED];
-        hash_blocks(lanes, blocks, &mut hash, &mut *Secret::zeroed());
+        hash_blocks(lanes, blocks, &mut hash, &mut Secret::zeroed());
         hash
     }
 }

@@ -107,7 +107,7 @@ impl<P: ParameterSet> Dispatch for Generate<'_, P> {
         let mut polys = P::Matrix::filled(Poly::zero());
         let mut matrix = Matrix { seed, order: Order::Rows, polys: polys.as_mut(), done: 0 };
         let mut rows = 0;
-        lanes.run(Clear(&mut sponges.states));
+        lanes.run_many(Clear(&mut sponges.states));
         for end in (STEP_BYTES..=bytes).step_by(STEP_BYTES) {
             // Nothing is sampled beside a chain that has one lane.
             let needed = match beside::<L::Chain>() {

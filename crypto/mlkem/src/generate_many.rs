@@ -4,7 +4,7 @@
 use core::marker::PhantomData;
 
 use kem_common::{Erase, Error, Source, public_bytes, wipe};
-use lanes::{Dispatch, Hardware, KeccakLanes, Kernel, STREAMS, U64Lanes};
+use lanes::{Dispatch, Hardware, KeccakLanes, STREAMS, SpongeKernel, U64Lanes};
 use secret::Secret;
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -132,14 +132,14 @@ fn generate_group<P: ParameterSet, L: Hardware>(
     public: &mut PublicSpace,
 ) {
     let SecretSpace { states, derived, seeds, noise, arithmetic } = secret;
-    lanes.run(Derive::<P> { seeds, states, derived, parameter_set: PhantomData });
+    lanes.run_many(Derive::<P> { seeds, states, derived, parameter_set: PhantomData });
     // The first half is the seed of the matrix, which is public.
     public_bytes(derived[..SEED / 8].as_bytes());
     let (of_matrix, of_noise) = derived.split_at(SEED / 8);
     for stream in 0..2 * P::K {
         let streams = LaneStreams::noise(of_noise, stream);
         let to = &mut noise.as_mut_bytes()[stream * NOISE_BYTES..];
-        lanes.run(SqueezeNoise { streams, blocks: noise::blocks(P::ETA1), states, to });
+        lanes.run_many(SqueezeNoise { streams, blocks: noise::blocks(P::ETA1), states, to });
     }
     for ((key, noise), space) in keys.iter_mut().zip(&*noise).zip(&mut *arithmetic) {
         lanes.run(SecretVector { noise, s: key.encodings_mut().1.s, space });
@@ -149,7 +149,7 @@ fn generate_group<P: ParameterSet, L: Hardware>(
     for i in 0..P::K {
         for j in 0..P::K {
             let streams = LaneStreams::matrix::<P>(of_matrix, i * P::K + j);
-            lanes.run(SqueezeMatrix { streams, space: sponges });
+            lanes.run_many(SqueezeMatrix { streams, space: sponges });
             let polys = &mut rows[..keys.len()].as_flattened_mut()[j..];
             lanes.run(SampleVartime { space: sponges, lane: 0, polys, stride: MAX_K });
         }
@@ -162,7 +162,7 @@ fn generate_group<P: ParameterSet, L: Hardware>(
         }
     }
     let (seeds_of_matrix, states) = (of_matrix, &mut sponges.states);
-    lanes.run(HashKeys::<P> {
+    lanes.run_many(HashKeys::<P> {
         seeds: seeds_of_matrix,
         states,
         keys: encodings,
@@ -183,13 +183,13 @@ struct Derive<'a, P> {
     parameter_set: PhantomData<P>,
 }
 
-impl<P: ParameterSet, L: Hardware> Kernel<L> for Derive<'_, P> {
+impl<P: ParameterSet> SpongeKernel for Derive<'_, P> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: L) {
-        let (lanes, Derive { seeds, states, derived, .. }) = (lanes.many(), self);
-        for i in (0..SEED / 8).step_by(L::Many::U64S) {
+    fn run<S: KeccakLanes>(self, lanes: S) {
+        let Derive { seeds, states, derived, .. } = self;
+        for i in (0..SEED / 8).step_by(S::U64S) {
             lanes.load_streams(&seeds.as_flattened()[8 * i..], SEED_BYTES, &mut derived[i..]);
         }
         let nonce = P::K | usize::from(SHA3_SUFFIX) << 8;
@@ -232,12 +232,11 @@ struct SqueezeNoise<'a> {
     to: &'a mut [u8],
 }
 
-impl<L: Hardware> Kernel<L> for SqueezeNoise<'_> {
+impl SpongeKernel for SqueezeNoise<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: L) {
-        let lanes = lanes.many();
+    fn run<S: KeccakLanes>(self, lanes: S) {
         self.streams.start(lanes, self.states);
         for number in 0..self.blocks {
             permute(lanes, self.states);
@@ -259,12 +258,11 @@ struct SqueezeMatrix<'a> {
     space: &'a mut SpongeSpace,
 }
 
-impl<L: Hardware> Kernel<L> for SqueezeMatrix<'_> {
+impl SpongeKernel for SqueezeMatrix<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: L) {
-        let lanes = lanes.many();
+    fn run<S: KeccakLanes>(self, lanes: S) {
         self.streams.start(lanes, &mut self.space.states);
         for number in 0..matrix::BLOCKS {
             permute(lanes, &mut self.space.states);
@@ -282,12 +280,12 @@ struct HashKeys<'a, P> {
     parameter_set: PhantomData<P>,
 }
 
-impl<P: ParameterSet, L: Hardware> Kernel<L> for HashKeys<'_, P> {
+impl<P: ParameterSet> SpongeKernel for HashKeys<'_, P> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: L) {
-        let (lanes, HashKeys { seeds, states, keys, hashes, .. }) = (lanes.many(), self);
+    fn run<S: KeccakLanes>(self, lanes: S) {
+        let HashKeys { seeds, states, keys, hashes, .. } = self;
         let bytes = P::ENCAPSULATION_KEY_BYTES;
         let padded = padded_bytes(bytes);
         // As many integers as vectors have are written: some of them after the key.
@@ -300,7 +298,7 @@ impl<P: ParameterSet, L: Hardware> Kernel<L> for HashKeys<'_, P> {
         clear(lanes, states);
         for block in (0..padded).step_by(SHAKE256_BYTES) {
             let mut rows = [[0; STREAMS]; SHAKE256_WORDS.next_multiple_of(STREAMS)];
-            for i in (0..SHAKE256_WORDS).step_by(L::Many::U64S) {
+            for i in (0..SHAKE256_WORDS).step_by(S::U64S) {
                 let from = &keys.as_flattened()[block + 8 * i..];
                 lanes.load_streams(from, KEY_STRIDE, &mut rows[i..]);
             }

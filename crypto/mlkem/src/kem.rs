@@ -29,7 +29,7 @@ impl<P: Operations> EncapsulationKey<P> {
     /// Reads an encoded encapsulation key (FIPS 203, section 7.2).
     ///
     /// # Errors
-    /// The length is not [`ParameterSet::ENCAPSULATION_KEY_BYTES`], or a coefficient is not below
+    /// The length is not [`crate::ParameterSet::ENCAPSULATION_KEY_BYTES`], or a coefficient is not below
     /// q.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes_on(Backend::best(), bytes)
@@ -165,7 +165,7 @@ impl<P: Operations> DecapsulationKey<P> {
     /// Reads an encoded decapsulation key (FIPS 203, section 7.3).
     ///
     /// # Errors
-    /// The length is not [`ParameterSet::DECAPSULATION_KEY_BYTES`]; a coefficient of the
+    /// The length is not [`crate::ParameterSet::DECAPSULATION_KEY_BYTES`]; a coefficient of the
     /// encapsulation key is not below q; or the hash is not that of the encapsulation key.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes_on(Backend::best(), bytes)

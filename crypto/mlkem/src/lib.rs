@@ -40,7 +40,6 @@ mod keys;
 mod matrix;
 mod noise;
 mod ntt;
-#[expect(private_interfaces, reason = "nobody outside can name the trait")]
 mod operations;
 mod params;
 mod poly;

@@ -80,10 +80,10 @@ impl Matrix<'_> {
         let streams = self.streams::<P>(0);
         let (many, few) = (L::Many::U64S, L::Chain::U64S);
         let count = if many > few && self.polys.len() - self.done > few {
-            lanes.run(Squeeze::<true> { streams, blocks: BLOCKS, space });
+            lanes.run_many(Squeeze { streams, blocks: BLOCKS, space });
             many
         } else {
-            lanes.run(Squeeze::<false> { streams, blocks: BLOCKS, space });
+            lanes.run_chain(Squeeze { streams, blocks: BLOCKS, space });
             few
         };
         self.sample(lanes, space, 0, count);
@@ -116,16 +116,18 @@ impl<L: Hardware> Kernel<L> for SampleVartime<'_> {
 
     #[inline(always)]
     fn run(self, lanes: L) {
+        let mut words = [0; N + SLACK_WORDS];
         for (i, poly) in self.polys.iter_mut().step_by(self.stride).enumerate() {
             let lane = self.lane + i;
             let bytes = &self.space.stream(lane)[..BLOCKS * BLOCK_BYTES];
-            let mut words = [0; N + SLACK_WORDS];
             let count = lanes.append_below_vartime(bytes, Q, &mut words, 0);
             if count < N {
                 let states = &self.space.states;
                 lanes.run(SampleMoreVartime { states, lane, words: &mut words, count });
             }
-            poly.0.copy_from_slice(&words[..N]);
+            for at in (0..N).step_by(L::WORDS) {
+                lanes.store(&mut poly.0[at..], lanes.load(&words[at..]));
+            }
         }
     }
 }

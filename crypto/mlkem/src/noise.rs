@@ -75,10 +75,10 @@ impl Noise {
             let blocks = blocks(eta::<P>(next, streams));
             let of_lanes = self::streams(seed, next, 0);
             let count = if many > few && streams - next > few {
-                lanes.run(Squeeze::<true> { streams: of_lanes, blocks, space });
+                lanes.run_many(Squeeze { streams: of_lanes, blocks, space });
                 many
             } else {
-                lanes.run(Squeeze::<false> { streams: of_lanes, blocks, space });
+                lanes.run_chain(Squeeze { streams: of_lanes, blocks, space });
                 few
             };
             next = self.copy(space, [next, streams], 0, count);

@@ -89,11 +89,11 @@ const fn lane_twiddles(words: usize, inverse: bool) -> [Factors<{ N / 2 }>; INNE
     }
     let mut layer = 0;
     while layer < INNER {
-        let distance = STRIDE / 2 >> layer;
+        let distance = (STRIDE / 2) >> layer;
         if distance < words {
             let mut i = 0;
             while i < N {
-                let first = i / words % 2 == 0;
+                let first = (i / words).is_multiple_of(2);
                 if first && i & distance != 0 {
                     let other = i + words - distance;
                     let place = places[i];
@@ -104,7 +104,7 @@ const fn lane_twiddles(words: usize, inverse: bool) -> [Factors<{ N / 2 }>; INNE
             }
             let mut i = 0;
             while i < N {
-                if i / words % 2 == 0 {
+                if (i / words).is_multiple_of(2) {
                     assert!(places[i + words] == places[i] + distance);
                     let block = N / 2 / distance + places[i] / (2 * distance);
                     tables[layer].set(i / (2 * words) * words + i % words, twiddle(block, inverse));
@@ -221,7 +221,7 @@ fn inverse_outer<L: Lanes>(lanes: L, v: &mut Group<L>) {
 /// `start`.
 #[inline(always)]
 fn inner_layer<L: Lanes>(lanes: L, v: &mut Group<L>, start: usize, layer: usize) {
-    let distance = STRIDE / 2 >> layer;
+    let distance = (STRIDE / 2) >> layer;
     if distance >= L::WORDS {
         outer_layer(lanes, v, distance / L::WORDS, N / 2 / distance + start / (2 * distance));
         return;
@@ -237,7 +237,7 @@ fn inner_layer<L: Lanes>(lanes: L, v: &mut Group<L>, start: usize, layer: usize)
 /// As [`inner_layer`], for the inverse transform.
 #[inline(always)]
 fn inverse_inner_layer<L: Lanes>(lanes: L, v: &mut Group<L>, start: usize, layer: usize) {
-    let distance = STRIDE / 2 >> layer;
+    let distance = (STRIDE / 2) >> layer;
     if distance >= L::WORDS {
         let first = N / 2 / distance + start / (2 * distance);
         inverse_outer_layer(lanes, v, distance / L::WORDS, first);

@@ -2,7 +2,6 @@
 //! that uses one.
 
 use kem_common::{Error, SharedSecret};
-use lanes::Backend;
 use secret::Secret;
 
 use crate::decapsulate::{Decapsulate, Expand, Expansion, HashKey};
@@ -12,33 +11,9 @@ use crate::generate_many::GenerateBatch;
 use crate::keys::{Ciphertext, KeyPair};
 use crate::params::{MlKem512, MlKem768, MlKem1024, ParameterSet, SEED};
 
-macro_rules! operations {
-    (@ $set:ident $($name:ident: $operation:ty => $output:ty;)*) => {
-        impl Operations for $set {
-            $(
-                #[inline(never)]
-                fn $name(backend: Backend, operation: $operation) -> $output {
-                    backend.run(operation)
-                }
-            )*
-        }
-    };
-    ($($name:ident: $operation:ty => $output:ty;)*) => {
-        /// A parameter set whose operations are compiled in this crate: each of them, on a backend.
-        pub trait Operations: ParameterSet {
-            $(
-                #[doc(hidden)]
-                fn $name(backend: Backend, operation: $operation) -> $output;
-            )*
-        }
+kem_common::operations! {
+    MlKem512 MlKem768 MlKem1024;
 
-        operations! { @ MlKem512 $($name: $operation => $output;)* }
-        operations! { @ MlKem768 $($name: $operation => $output;)* }
-        operations! { @ MlKem1024 $($name: $operation => $output;)* }
-    };
-}
-
-operations! {
     generate: Generate<'_, Self> => KeyPair<Self>;
     generate_batch: GenerateBatch<'_, Self> => Result<Vec<KeyPair<Self>>, Error>;
     check_modulus: CheckModulus<'_, Self> => bool;

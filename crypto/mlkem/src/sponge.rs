@@ -1,6 +1,6 @@
 //! Kernels that run sponges in lanes. None depends on the parameter set.
 
-use lanes::{Hardware, KeccakLanes, Kernel, STREAMS};
+use lanes::{KeccakLanes, STREAMS, SpongeKernel};
 use zerocopy::FromZeros;
 
 use crate::keccak::{
@@ -50,25 +50,18 @@ pub(crate) fn squeeze_block<S: KeccakLanes>(
     squeeze(lanes, &space.states, words, to, STRIDE);
 }
 
-/// Squeezes blocks from streams in all lanes: those for many states, or those of a chain.
-pub(crate) struct Squeeze<'a, const MANY: bool> {
+/// Squeezes blocks from streams in all lanes.
+pub(crate) struct Squeeze<'a> {
     pub(crate) streams: Streams<'a>,
     pub(crate) blocks: usize,
     pub(crate) space: &'a mut SpongeSpace,
 }
 
-impl<L: Hardware, const MANY: bool> Kernel<L> for Squeeze<'_, MANY> {
+impl SpongeKernel for Squeeze<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: L) {
-        if MANY { self.on(lanes.many()) } else { self.on(lanes.chain()) }
-    }
-}
-
-impl<const MANY: bool> Squeeze<'_, MANY> {
-    #[inline(always)]
-    fn on<S: KeccakLanes>(self, lanes: S) {
+    fn run<S: KeccakLanes>(self, lanes: S) {
         let Streams { seed, nonces, words } = &self.streams;
         SeedBlock::new(seed, *words).start(lanes, &mut self.space.states, nonces);
         for number in 0..self.blocks {
@@ -80,24 +73,17 @@ impl<const MANY: bool> Squeeze<'_, MANY> {
 
 /// Absorbs whole blocks of SHAKE256 or SHA3-256 in the first lane. After each block, squeezes one
 /// from the streams in the other lanes, if there are any.
-pub(crate) struct Absorb<'a, const MANY: bool> {
+pub(crate) struct Absorb<'a> {
     pub(crate) blocks: &'a [u8],
     pub(crate) beside: Option<Streams<'a>>,
     pub(crate) space: &'a mut SpongeSpace,
 }
 
-impl<L: Hardware, const MANY: bool> Kernel<L> for Absorb<'_, MANY> {
+impl SpongeKernel for Absorb<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: L) {
-        if MANY { self.on(lanes.many()) } else { self.on(lanes.chain()) }
-    }
-}
-
-impl<const MANY: bool> Absorb<'_, MANY> {
-    #[inline(always)]
-    fn on<S: KeccakLanes>(self, lanes: S) {
+    fn run<S: KeccakLanes>(self, lanes: S) {
         if let Some(Streams { seed, nonces, words }) = &self.beside {
             let block = SeedBlock::new(seed, *words);
             block.start_beside_first(lanes, &mut self.space.states, nonces);
@@ -114,12 +100,12 @@ impl<const MANY: bool> Absorb<'_, MANY> {
 /// Makes all states zero.
 pub(crate) struct Clear<'a>(pub(crate) &'a mut States);
 
-impl<L: Hardware> Kernel<L> for Clear<'_> {
+impl SpongeKernel for Clear<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: L) {
-        clear(lanes.many(), self.0);
+    fn run<S: KeccakLanes>(self, lanes: S) {
+        clear(lanes, self.0);
     }
 }
 
@@ -129,13 +115,13 @@ pub(crate) struct Hash512<'a> {
     pub(crate) states: &'a mut States,
 }
 
-impl<L: Hardware> Kernel<L> for Hash512<'_> {
+impl SpongeKernel for Hash512<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: L) {
-        start_sha3_512(lanes.chain(), self.states, self.parts, false);
-        permute(lanes.chain(), self.states);
+    fn run<S: KeccakLanes>(self, lanes: S) {
+        start_sha3_512(lanes, self.states, self.parts, false);
+        permute(lanes, self.states);
     }
 }
 
@@ -147,12 +133,12 @@ pub(crate) struct Hash512Beside<'a> {
     pub(crate) states: &'a mut States,
 }
 
-impl<L: Hardware> Kernel<L> for Hash512Beside<'_> {
+impl SpongeKernel for Hash512Beside<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self, lanes: L) {
-        start_sha3_512(lanes.chain(), self.states, self.parts, true);
-        absorb_first(lanes.chain(), self.states, self.block);
+    fn run<S: KeccakLanes>(self, lanes: S) {
+        start_sha3_512(lanes, self.states, self.parts, true);
+        absorb_first(lanes, self.states, self.block);
     }
 }

@@ -4,10 +4,6 @@
 use reference::ml_kem::kat::{self, Case, KatFile, Oracle, Record};
 use reference::ml_kem::{self, Parameters};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-/// The folder with further files of known answers, in which folders may be.
-const FOLDER: &str = "FASTKEX_ML_KEM_VECTORS";
 
 fn embedded(name: &str) -> KatFile {
     kat::parse(kat::embedded(name).expect("an embedded file")).expect("a readable file")
@@ -129,32 +125,13 @@ fn wycheproof_1024() {
     wycheproof_replays("mlkem1024", expected);
 }
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    let entries = std::fs::read_dir(folder)
-        .unwrap_or_else(|error| panic!("{FOLDER}: {}: {error}", folder.display()));
-    for entry in entries {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "kat") {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn files_of_a_folder() {
-    let Some(folder) = std::env::var_os(FOLDER) else {
-        println!("skipped: {FOLDER} names no folder with further known answers");
+    let Some(files) = kat::of_folder() else {
+        println!("skipped: {} names no folder with further known answers", kat::FOLDER);
         return;
     };
-    let mut found = vec![];
-    files(Path::new(&folder), &mut found);
-    found.sort();
-    assert!(!found.is_empty(), "{FOLDER}: no file *.kat in {}", folder.display());
-    for path in found {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let file = kat::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    for (path, file) in files {
         println!("{}: {:?}", path.display(), kinds(&file.records));
         check(&file);
     }

@@ -31,7 +31,6 @@ mod every_set;
 mod hash;
 mod kem;
 mod keys;
-#[expect(private_interfaces, reason = "nobody outside can name the trait")]
 mod operations;
 mod params;
 mod plan;

@@ -2,7 +2,6 @@
 //! that uses one.
 
 use kem_common::{Error, SharedSecret};
-use lanes::Backend;
 use secret::Secret;
 
 use crate::batch::Generate;
@@ -10,45 +9,17 @@ use crate::decapsulate::{Decapsulate, Expand, Expansion, FromBytes, FromExpansio
 use crate::encapsulate::{Encapsulate, Prepare, PrepareAgain, PrepareBatch, PreparedEncapsulation};
 use crate::hash::Hash;
 use crate::keys::{Ciphertext, KeyPair, PublicKey};
-use crate::params::ParameterSet;
+use crate::params::*;
 use crate::validate::{Check, Inspect, Recode};
 
-macro_rules! operations {
-    (@ $set:ident $($name:ident: $operation:ty => $output:ty;)*) => {
-        impl Operations for crate::params::$set {
-            $(
-                #[inline(never)]
-                fn $name(backend: Backend, operation: $operation) -> $output {
-                    backend.run(operation)
-                }
-            )*
-        }
-    };
-    ($($name:ident: $operation:ty => $output:ty;)*) => {
-        /// A parameter set whose operations are compiled in this crate: each of them, on a backend.
-        pub trait Operations: ParameterSet {
-            $(
-                #[doc(hidden)]
-                fn $name(backend: Backend, operation: $operation) -> $output;
-            )*
-        }
+kem_common::operations! {
+    #[cfg(any(not(test), feature = "test-653"))] Sntrup653
+    #[cfg(any(not(test), feature = "test-761"))] Sntrup761
+    #[cfg(any(not(test), feature = "test-857"))] Sntrup857
+    #[cfg(any(not(test), feature = "test-953"))] Sntrup953
+    #[cfg(any(not(test), feature = "test-1013"))] Sntrup1013
+    #[cfg(any(not(test), feature = "test-1277"))] Sntrup1277;
 
-        #[cfg(any(not(test), feature = "test-653"))]
-        operations! { @ Sntrup653 $($name: $operation => $output;)* }
-        #[cfg(any(not(test), feature = "test-761"))]
-        operations! { @ Sntrup761 $($name: $operation => $output;)* }
-        #[cfg(any(not(test), feature = "test-857"))]
-        operations! { @ Sntrup857 $($name: $operation => $output;)* }
-        #[cfg(any(not(test), feature = "test-953"))]
-        operations! { @ Sntrup953 $($name: $operation => $output;)* }
-        #[cfg(any(not(test), feature = "test-1013"))]
-        operations! { @ Sntrup1013 $($name: $operation => $output;)* }
-        #[cfg(any(not(test), feature = "test-1277"))]
-        operations! { @ Sntrup1277 $($name: $operation => $output;)* }
-    };
-}
-
-operations! {
     generate: Generate<'_, Self> => Result<Vec<KeyPair<Self>>, Error>;
     recode: Recode<'_, Self> => PublicKey<Self>;
     inspect: Inspect<'_, Self> => (i16, Hash);

@@ -40,7 +40,8 @@ pub(crate) struct Leak {
     /// Print one JSON array instead of a table
     #[arg(long)]
     json: bool,
-    /// Parameter sets, x25519 and ed25519, comma-separated
+    /// Parameter sets, x25519 and ed25519, comma-separated. Key generation of ML-KEM is not timed:
+    /// the time to sample its matrix depends on a public seed
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = curves::parser(), default_value = "sntrup761")]
     algorithm: Vec<String>,
     /// Instruction sets, comma-separated: portable, avx2, avx512 [default: all that this machine

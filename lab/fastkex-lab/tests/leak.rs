@@ -70,6 +70,36 @@ fn curves_are_timed() {
 }
 
 #[test]
+fn ml_kem_is_timed() {
+    let arguments = ["--json", "--algorithm", "mlkem512,mlkem1024", "--samples", "4096"];
+    let backend = Backend::best().name();
+    let output = leak(&[&arguments[..], &["--backend", backend]].concat());
+    let rows = rows(&output);
+    let keys = ["algorithm", "operation", "classes"];
+    let found: Vec<_> =
+        rows[2..].iter().map(|row| keys.map(|key| row[key].as_str().unwrap())).collect();
+    let expected: Vec<_> = ["mlkem512", "mlkem1024"]
+        .iter()
+        .flat_map(|&name| {
+            let decapsulations = ["decapsulate", "decapsulate-expanded"].map(|operation| {
+                [
+                    [name, operation, "accepted or altered ciphertext"],
+                    [name, operation, "accepted or arbitrary ciphertext"],
+                    [name, operation, "fixed or random s and z"],
+                ]
+            });
+            [[name, "encapsulate", "fixed or random m"]]
+                .into_iter()
+                .chain(decapsulations.into_iter().flatten())
+        })
+        .collect();
+    assert_eq!(found, expected);
+    // The time of key generation depends on the matrix, which is public.
+    let keygen = leak(&["--algorithm", "mlkem768", "--operation", "keygen"]);
+    assert_refused(&keygen, "--operation keygen: not one of --algorithm mlkem768");
+}
+
+#[test]
 fn json_has_its_fields() {
     let arguments = ["--json", "--algorithm", "sntrup653", "--samples", "4096"];
     let backend = Backend::best().name();

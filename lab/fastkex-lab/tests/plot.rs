@@ -74,6 +74,27 @@ fn sizes_and_memory_are_measured() {
 }
 
 #[test]
+fn ml_kem_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--algorithm", "mlkem512,mlkem768,mlkem1024", "--batches", "4..8"];
+    let rest = ["--seconds", "0.001", "--json", "measured.json", "--output", "a.svg"];
+    let output = plot(folder.path(), &[&arguments[..], &rest].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = fs::read(folder.path().join("measured.json")).unwrap();
+    let report: Value = serde_json::from_slice(&report).unwrap();
+    let points = report["points"].as_array().unwrap();
+    assert_eq!(points.len(), 6);
+    let key_bytes =
+        [("mlkem512", 800 + 1632), ("mlkem768", 1184 + 2400), ("mlkem1024", 1568 + 3168)];
+    for (i, point) in points.iter().enumerate() {
+        let (name, key_bytes) = key_bytes[i / 2];
+        let keys_bytes = [4, 8][i % 2] * key_bytes;
+        assert_eq!((&point["algorithm"], &point["keys_bytes"]), (&name.into(), &keys_bytes.into()));
+        assert!(point["heap_bytes"].as_u64().unwrap() >= keys_bytes, "{point}");
+    }
+}
+
+#[test]
 fn the_figure_has_every_series_in_three_panels() {
     let folder = tempfile::tempdir().unwrap();
     let (_, figure, _) = measured(folder.path(), "portable");

@@ -25,7 +25,7 @@ pub const EIGHT: usize = 8;
 
 /// Returns a parser for the name of a parameter set or a curve, or `all`.
 pub fn parser() -> PossibleValuesParser {
-    PossibleValuesParser::new(sets::NAMES.into_iter().chain(NAMES).chain([ALL]))
+    PossibleValuesParser::new(sets::names().chain(NAMES).chain([ALL]))
 }
 
 /// Returns the curves that a list on the command line stands for.

@@ -1,18 +1,22 @@
 //! `fastkex kat`: replays known-answer files.
 
+mod ml_kem;
+mod streamlined;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use reference::drbg::Drbg;
-use reference::kat::{self, Implementation, KatFile, Record, replay};
+use reference::kat::{self, KatFile, Mismatch};
+use reference::ml_kem::kat as ml_kem_kat;
 use serde::Serialize;
-use sntrup::{Backend, Ciphertext, Error, KeyPair, Operations, PublicKey, SecretKey};
+use sntrup::Backend;
 
 use crate::json;
-use crate::sets::{ForSet, for_set};
+use crate::kem::Streamlined;
+use crate::sets::{ForFamily, for_family};
 use output::{Failure, Outcome};
 
-/// The sizes of the batches in which a sequence of keys is generated.
+/// The sizes of the batches in which keys are generated.
 const BATCHES: [usize; 7] = [1, 2, 3, 31, 32, 33, 64];
 
 /// Replay known-answer files on every backend of this machine, key by key and in batches
@@ -39,51 +43,91 @@ struct Replayed {
     mismatches: Vec<String>,
 }
 
-/// A parameter set on a backend. Sequences of keys are generated in batches of a fixed size.
-struct OnBackend<P> {
-    backend: Backend,
-    batch: usize,
-    parameter_set: core::marker::PhantomData<P>,
+impl Replayed {
+    /// Counts the records without a mismatch.
+    fn of(
+        records: impl Iterator<Item = Vec<Mismatch>>,
+        file: &str,
+        parameter_set: &'static str,
+        backend: Backend,
+        batch: usize,
+    ) -> Self {
+        let (file, backend) = (file.to_owned(), backend.name());
+        let (mut all, mut matched, mut mismatches) = (0, 0, Vec::new());
+        for record in records {
+            all += 1;
+            matched += usize::from(record.is_empty());
+            mismatches.extend(record.iter().map(ToString::to_string));
+        }
+        Replayed { file, parameter_set, backend, batch, records: all, matched, mismatches }
+    }
 }
 
-impl<P: Operations> Implementation for OnBackend<P> {
-    type Error = Error;
+/// A file of known answers, by the family of its parameter set.
+enum File {
+    Streamlined(KatFile),
+    MlKem(ml_kem_kat::KatFile),
+}
 
-    fn key_generation(&mut self, random: &mut Drbg) -> Result<(Vec<u8>, Vec<u8>), Error> {
-        let (public, secret) = KeyPair::<P>::generate(self.backend, random)?.into_parts();
-        Ok((public.as_bytes().to_vec(), secret.as_bytes().to_vec()))
+impl File {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        let text = std::fs::read_to_string(path).map_err(Failure::about(path.display()))?;
+        // Files of Streamlined NTRU Prime begin with a record.
+        let file = if text.trim_start().starts_with("parameters=") {
+            ml_kem_kat::parse(&text).map(File::MlKem)
+        } else {
+            kat::parse(&text).map(File::Streamlined)
+        };
+        file.map_err(Failure::about(path.display()))
     }
 
-    fn key_generation_batch(
-        &mut self,
-        count: usize,
-        random: &mut Drbg,
-    ) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
-        let mut keys = Vec::with_capacity(count);
-        while keys.len() < count {
-            let size = self.batch.min(count - keys.len());
-            for key in KeyPair::<P>::generate_batch(self.backend, size, random)? {
-                let (public, secret) = key.into_parts();
-                keys.push((public.as_bytes().to_vec(), secret.as_bytes().to_vec()));
+    fn replay(
+        &self,
+        path: &Path,
+        backend: Backend,
+        results: &mut Vec<Replayed>,
+    ) -> Result<(), Failure> {
+        let name = match self {
+            File::Streamlined(file) => {
+                file.parameters().map_err(Failure::about(path.display()))?.name
             }
-        }
-        Ok(keys)
+            File::MlKem(file) => file.params.name,
+        };
+        for_family(name, Replay { path, file: self, backend, results })
+            .ok_or_else(|| Failure::new(format!("{}: {name} is not known", path.display())))?
+    }
+}
+
+struct Replay<'a> {
+    path: &'a Path,
+    file: &'a File,
+    backend: Backend,
+    results: &'a mut Vec<Replayed>,
+}
+
+impl Replay<'_> {
+    /// The format of a file and its parameter set belong to different families.
+    fn mismatch(&self, parameter_set: &str) -> Failure {
+        let path = self.path.display();
+        Failure::new(format!("{path}: {parameter_set} has known answers of another format"))
+    }
+}
+
+impl ForFamily for Replay<'_> {
+    type Output = Result<(), Failure>;
+
+    fn streamlined<P: sntrup::Operations>(self) -> Result<(), Failure> {
+        let File::Streamlined(file) = self.file else { return Err(self.mismatch(P::NAME)) };
+        let path = self.path.display().to_string();
+        streamlined::replay_on::<Streamlined<P>>(&path, file, self.backend, self.results);
+        Ok(())
     }
 
-    fn encapsulate(
-        &mut self,
-        public_key: &[u8],
-        random: &mut Drbg,
-    ) -> Result<(Vec<u8>, [u8; 32]), Error> {
-        let key = PublicKey::<P>::from_bytes(public_key)?;
-        let (ciphertext, shared) = key.encapsulate(self.backend, random)?;
-        Ok((ciphertext.as_bytes().to_vec(), *shared.as_bytes()))
-    }
-
-    fn decapsulate(&mut self, secret_key: &[u8], ciphertext: &[u8]) -> Result<[u8; 32], Error> {
-        let key = SecretKey::<P>::from_bytes(secret_key)?;
-        let ciphertext = Ciphertext::<P>::from_bytes(ciphertext)?;
-        Ok(*key.decapsulate(self.backend, &ciphertext).as_bytes())
+    fn ml_kem<P: mlkem::Operations>(self) -> Result<(), Failure> {
+        let File::MlKem(file) = self.file else { return Err(self.mismatch(P::NAME)) };
+        let path = self.path.display().to_string();
+        ml_kem::replay_on::<P>(&path, file, self.backend, self.results)
+            .map_err(Failure::about(path))
     }
 }
 
@@ -91,9 +135,9 @@ impl Kat {
     pub(crate) fn run(&self) -> Outcome {
         let mut results = Vec::new();
         for path in &self.files {
-            let file = read(path)?;
+            let file = File::read(path)?;
             for backend in Backend::available() {
-                replay_on(path, &file, backend, &mut results)?;
+                file.replay(path, backend, &mut results)?;
             }
         }
         let all = results.iter().all(|result| result.mismatches.is_empty());
@@ -103,68 +147,6 @@ impl Kat {
             print_lines(&results)?;
         }
         Ok(all)
-    }
-}
-
-fn read(path: &Path) -> Result<KatFile, Failure> {
-    let name = path.display();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Failure::new(format!("{name}: {error}")))?;
-    kat::parse(&text).map_err(|error| Failure::new(format!("{name}: {error}")))
-}
-
-fn replay_on(
-    path: &Path,
-    file: &KatFile,
-    backend: Backend,
-    results: &mut Vec<Replayed>,
-) -> Result<(), Failure> {
-    let parameters =
-        file.parameters().map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-    let name = parameters.name;
-    for_set(name, Replay { path, file, backend, results })
-        .ok_or_else(|| Failure::new(format!("{}: {name} is not known", path.display())))
-}
-
-struct Replay<'a> {
-    path: &'a Path,
-    file: &'a KatFile,
-    backend: Backend,
-    results: &'a mut Vec<Replayed>,
-}
-
-impl ForSet for Replay<'_> {
-    type Output = ();
-
-    /// Replays counts once, and sequences in batches of every size.
-    fn run<P: Operations>(self) {
-        let Replay { path, file, backend, results } = self;
-        let has_sequence = file.records.iter().any(|record| matches!(record, Record::Sequence(_)));
-        let batches = if has_sequence { &BATCHES[..] } else { &BATCHES[..1] };
-        for &batch in batches {
-            let mut implementation =
-                OnBackend::<P> { backend, batch, parameter_set: core::marker::PhantomData };
-            let records: Vec<_> = file
-                .records
-                .iter()
-                .filter(|record| batch == 1 || matches!(record, Record::Sequence(_)))
-                .collect();
-            let mut result = Replayed {
-                file: path.display().to_string(),
-                parameter_set: P::NAME,
-                backend: backend.name(),
-                batch,
-                records: records.len(),
-                matched: 0,
-                mismatches: Vec::new(),
-            };
-            for record in records {
-                let mismatches = replay(record, &mut implementation);
-                result.matched += usize::from(mismatches.is_empty());
-                result.mismatches.extend(mismatches.iter().map(ToString::to_string));
-            }
-            results.push(result);
-        }
     }
 }
 

@@ -11,20 +11,21 @@ use clap::Args;
 use indicatif::ProgressBar;
 use measure::{Align, Measurement, Options, Table, measure, measure_prepared};
 use serde::Serialize;
-use sntrup::{Backend, Error, ExpandedKey, KeyPair, Operations, PreparedEncapsulation};
+use sntrup::{Backend, Error, PreparedEncapsulation};
 
 use crate::json;
+use crate::kem::{Kem, MlKem, Streamlined};
 use crate::measuring::{
     self, backends, core_cycles, measure_fallible, noting, progress_bar, random, warn_of_noise,
 };
-use crate::sets::{self, ForSet, for_set};
+use crate::sets::{self, ForFamily, for_family};
 use output::{Failure, Outcome};
 
 /// Measure every operation on this machine
 ///
 /// Key pairs (keygen) and preparations of encapsulations (prepare) are made in batches; the time is
 /// given for one item of a batch. The default takes some seconds. `--algorithm all` also measures
-/// the other parameter sets and the curves, and takes seven times as long.
+/// the other parameter sets and the curves, and takes nine times as long.
 #[derive(Args, Debug)]
 pub(crate) struct Speed {
     /// Print JSON instead of a table: one array, with --handshakes one object
@@ -91,10 +92,7 @@ impl Speed {
         let curves = crate::curves::selected(&self.algorithm);
         let backends = backends(&self.backend);
         if self.pool {
-            if algorithms.is_empty() {
-                let message = "--pool measures pools of a parameter set: expected one of ";
-                return Err(Failure::new(format!("{message}{}", sets::NAMES.join(", "))));
-            }
+            let algorithms = pool::selected(&self.algorithm)?;
             let backend = backends.last().copied().unwrap_or(Backend::best());
             let rows = pool::rows(&algorithms, backend, seconds)?;
             if self.json {
@@ -108,7 +106,8 @@ impl Speed {
         batches.sort_unstable();
         batches.dedup();
 
-        let of_sets = algorithms.len() * (2 * batches.len() + 4);
+        let of_set = |name: &&'static str| for_family(name, Lines { batches: batches.len() });
+        let of_sets: usize = algorithms.iter().filter_map(of_set).sum();
         let of_curves = curves.len() * (batches.len() + 2);
         let lines = backends.len() * (of_sets + of_curves);
         let progress = progress_bar(lines, seconds);
@@ -119,7 +118,7 @@ impl Speed {
         for name in algorithms {
             let measuring =
                 Measuring { algorithm: name, options, backends, progress, rows: &mut rows };
-            for_set(name, OfSet { measuring, batches: &batches })
+            for_family(name, OfSet { measuring, batches: &batches })
                 .ok_or_else(|| Failure::new(format!("unknown parameter set {name}")))??;
         }
         for curve in curves {
@@ -170,59 +169,114 @@ impl Measuring<'_> {
     }
 }
 
+/// The number of lines of a parameter set on one backend.
+struct Lines {
+    /// The number of sizes of batches.
+    batches: usize,
+}
+
+impl ForFamily for Lines {
+    type Output = usize;
+
+    fn streamlined<P: sntrup::Operations>(self) -> usize {
+        2 * self.batches + 5
+    }
+
+    fn ml_kem<P: mlkem::Operations>(self) -> usize {
+        self.batches + 4
+    }
+}
+
 struct OfSet<'a> {
     measuring: Measuring<'a>,
     batches: &'a [usize],
 }
 
-impl ForSet for OfSet<'_> {
+impl ForFamily for OfSet<'_> {
     type Output = Result<(), Failure>;
 
-    fn run<P: Operations>(self) -> Result<(), Failure> {
+    fn streamlined<P: sntrup::Operations>(self) -> Result<(), Failure> {
         let OfSet { mut measuring, batches } = self;
-
-        for &batch in batches {
-            measuring.add("keygen", batch, |options, backend| {
-                measure_fallible(options, batch, || {
-                    KeyPair::<P>::generate_batch(backend, batch, &mut random())
-                })
-            })?;
-        }
-
-        let best = Backend::best();
-        let pair = KeyPair::<P>::generate(best, &mut random()).map_err(Failure::new)?;
-        let (public, secret) = pair.into_parts();
-        measuring.add("encapsulate", 1, |options, backend| {
-            measure_fallible(options, 1, || public.encapsulate(backend, &mut random()))
-        })?;
-        for &batch in batches {
-            measuring.add("prepare", batch, |options, backend| {
-                measure_fallible(options, batch, || {
-                    PreparedEncapsulation::<P>::generate_batch(backend, batch, &mut random())
-                })
-            })?;
-        }
-        measuring.add("encapsulate-prepared", 1, |options, backend| {
-            let mut error = None;
-            let prepare = || {
-                let prepared = PreparedEncapsulation::<P>::generate(backend, &mut random());
-                noting(&mut error, prepared)
-            };
-            let measurement = measure_prepared(options, 1, prepare, |prepared| {
-                prepared.map(|prepared| prepared.encapsulate(&public))
-            });
-            error.map_or(Ok(measurement), Err)
-        })?;
-
-        let (ciphertext, _) = public.encapsulate(best, &mut random()).map_err(Failure::new)?;
-        measuring.add("decapsulate", 1, |options, backend| {
-            Ok::<_, Error>(measure(options, 1, || secret.decapsulate(backend, &ciphertext)))
-        })?;
-        measuring.add("decapsulate-expanded", 1, |options, backend| {
-            let expanded: ExpandedKey<P> = secret.expand(backend);
-            Ok::<_, Error>(measure(options, 1, || expanded.decapsulate(&ciphertext)))
-        })
+        keygen::<Streamlined<P>>(&mut measuring, batches)?;
+        encapsulations::<Streamlined<P>>(&mut measuring)?;
+        preparations::<P>(&mut measuring, batches)?;
+        decapsulations::<Streamlined<P>>(&mut measuring)
     }
+
+    fn ml_kem<P: mlkem::Operations>(self) -> Result<(), Failure> {
+        let OfSet { mut measuring, batches } = self;
+        keygen::<MlKem<P>>(&mut measuring, batches)?;
+        encapsulations::<MlKem<P>>(&mut measuring)?;
+        decapsulations::<MlKem<P>>(&mut measuring)
+    }
+}
+
+fn keygen<K: Kem>(measuring: &mut Measuring<'_>, batches: &[usize]) -> Result<(), Failure> {
+    for &batch in batches {
+        measuring.add("keygen", batch, |options, backend| {
+            measure_fallible(options, batch, || K::generate_batch(backend, batch, &mut random()))
+        })?;
+    }
+    Ok(())
+}
+
+fn key<K: Kem>() -> Result<(K::PublicKey, K::SecretKey), Failure> {
+    let pair = K::generate(Backend::best(), &mut random()).map_err(Failure::new)?;
+    Ok(K::into_parts(pair))
+}
+
+fn encapsulations<K: Kem>(measuring: &mut Measuring<'_>) -> Result<(), Failure> {
+    let (public, _) = key::<K>()?;
+    measuring.add("encapsulate", 1, |options, backend| {
+        measure_fallible(options, 1, || K::encapsulate(&public, backend, &mut random()))
+    })?;
+    let bytes = K::public_key_bytes(&public);
+    measuring.add("encapsulate-from-bytes", 1, |options, backend| {
+        measure_fallible(options, 1, || {
+            let public = K::read_public_key(backend, bytes)?;
+            K::encapsulate(&public, backend, &mut random())
+        })
+    })
+}
+
+/// Measures encapsulations in two parts, of which only Streamlined NTRU Prime can do one before it
+/// knows the public key.
+fn preparations<P: sntrup::Operations>(
+    measuring: &mut Measuring<'_>,
+    batches: &[usize],
+) -> Result<(), Failure> {
+    let (public, _) = key::<Streamlined<P>>()?;
+    for &batch in batches {
+        measuring.add("prepare", batch, |options, backend| {
+            measure_fallible(options, batch, || {
+                PreparedEncapsulation::<P>::generate_batch(backend, batch, &mut random())
+            })
+        })?;
+    }
+    measuring.add("encapsulate-prepared", 1, |options, backend| {
+        let mut error = None;
+        let prepare = || {
+            let prepared = PreparedEncapsulation::<P>::generate(backend, &mut random());
+            noting(&mut error, prepared)
+        };
+        let measurement = measure_prepared(options, 1, prepare, |prepared| {
+            prepared.map(|prepared| prepared.encapsulate(&public))
+        });
+        error.map_or(Ok(measurement), Err)
+    })
+}
+
+fn decapsulations<K: Kem>(measuring: &mut Measuring<'_>) -> Result<(), Failure> {
+    let (public, secret) = key::<K>()?;
+    let (ciphertext, _) =
+        K::encapsulate(&public, Backend::best(), &mut random()).map_err(Failure::new)?;
+    measuring.add("decapsulate", 1, |options, backend| {
+        Ok::<_, Error>(measure(options, 1, || K::decapsulate(&secret, backend, &ciphertext)))
+    })?;
+    measuring.add("decapsulate-expanded", 1, |options, backend| {
+        let expanded = K::expand(&secret, backend);
+        Ok::<_, Error>(measure(options, 1, || K::decapsulate_expanded(&expanded, &ciphertext)))
+    })
 }
 
 fn print_table(rows: &[Row]) -> Result<(), Failure> {

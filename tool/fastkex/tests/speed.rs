@@ -14,16 +14,16 @@ fn speed(arguments: &[&str]) -> Output {
     command.arg("speed").args(arguments).output().unwrap()
 }
 
-#[test]
-fn json_has_every_operation_on_every_backend() {
+/// Checks that an algorithm has exactly these operations, with these sizes of batches.
+fn assert_operations(algorithm: &str, operations: &[(&str, u64)]) {
     let output =
-        speed(&["--json", "--algorithm", "sntrup653", "--batch", "4,1,4", "--seconds", "0.01"]);
+        speed(&["--json", "--algorithm", algorithm, "--batch", "4,1,4", "--seconds", "0.01"]);
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(stderr(&output), "");
     let rows: Value = serde_json::from_slice(&output.stdout).unwrap();
     let mut found = BTreeSet::new();
     for row in rows.as_array().unwrap() {
-        assert_eq!(row["algorithm"], "sntrup653");
+        assert_eq!(row["algorithm"], algorithm);
         let key = [&row["operation"], &row["backend"]].map(|value| value.as_str().unwrap());
         let new = found.insert((key[0], row["batch"].as_u64().unwrap(), key[1]));
         assert!(new, "{row} is there twice");
@@ -36,16 +36,6 @@ fn json_has_every_operation_on_every_backend() {
             None => {}
         }
     }
-    let operations = [
-        ("keygen", 1),
-        ("keygen", 4),
-        ("encapsulate", 1),
-        ("prepare", 1),
-        ("prepare", 4),
-        ("encapsulate-prepared", 1),
-        ("decapsulate", 1),
-        ("decapsulate-expanded", 1),
-    ];
     let expected: BTreeSet<_> = operations
         .iter()
         .flat_map(|&(name, batch)| {
@@ -53,6 +43,23 @@ fn json_has_every_operation_on_every_backend() {
         })
         .collect();
     assert_eq!(found, expected);
+}
+
+#[test]
+fn json_has_every_operation_on_every_backend() {
+    let common = [
+        ("keygen", 1),
+        ("keygen", 4),
+        ("encapsulate", 1),
+        ("encapsulate-from-bytes", 1),
+        ("decapsulate", 1),
+        ("decapsulate-expanded", 1),
+    ];
+    let prepared = [("prepare", 1), ("prepare", 4), ("encapsulate-prepared", 1)];
+    assert_operations("sntrup653", &[&common[..], &prepared].concat());
+    for algorithm in ["mlkem512", "mlkem768", "mlkem1024"] {
+        assert_operations(algorithm, &common);
+    }
 }
 
 #[test]
@@ -173,9 +180,9 @@ fn the_table_says_where_and_how_it_was_measured() {
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
     let lines: Vec<_> = text.lines().filter(|line| line.starts_with("| sntrup")).collect();
-    assert_eq!(lines.len(), 2 * 6, "{text}");
+    assert_eq!(lines.len(), 2 * 7, "{text}");
     assert!(
-        lines[0].starts_with("| sntrup653 | keygen               |     2 | portable |"),
+        lines[0].starts_with("| sntrup653 | keygen                 |     2 | portable |"),
         "{text}"
     );
     assert!(text.contains("Measured: ") && text.contains("Machine: ") && text.contains("rustc 1."));
@@ -202,6 +209,12 @@ fn pools_are_measured_in_every_mode() {
     let text = stdout(&output);
     assert_eq!(text.lines().filter(|line| line.starts_with("| sntrup653")).count(), 24, "{text}");
     assert_misused(&speed(&["--pool", "--batch", "1"]), "cannot be used with");
+    for algorithms in ["mlkem768", "sntrup653,mlkem768", "all,mlkem768"] {
+        assert_refused(
+            &speed(&["--pool", "--algorithm", algorithms]),
+            "--pool: mlkem768 has no pool: expected one of sntrup653",
+        );
+    }
 }
 
 #[test]
@@ -212,7 +225,10 @@ fn what_cannot_be_measured_is_refused() {
             assert_misused(&output, text);
         }
     };
-    refused(&["--algorithm", "sntrup762"], &["sntrup762", "sntrup653, sntrup761", "all"]);
+    refused(
+        &["--algorithm", "sntrup762"],
+        &["sntrup762", "sntrup653, sntrup761", "sntrup1277, mlkem512", "all"],
+    );
     refused(&["--algorithm", "sntrup761,"], &["--algorithm"]);
     refused(&["--backend", "neon"], &["neon", "portable, avx2, avx512"]);
     refused(&["--backend", "portable,AVX2"], &["AVX2", "portable, avx2, avx512"]);

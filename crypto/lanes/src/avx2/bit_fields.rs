@@ -79,7 +79,7 @@ impl<const BITS: usize> Fields<BITS> {
         let mut i = 0;
         while i < BYTES {
             let (group, byte) = (i / 8 % 2, i % 8);
-            if (group == odd || BITS % 2 == 0) && byte < Self::group_bytes(group) {
+            if (group == odd || BITS.is_multiple_of(2)) && byte < Self::group_bytes(group) {
                 order[i / 16 * 16 + Self::group(group) + byte] = (8 * group + byte) as u8;
             }
             i += 1;

@@ -4,7 +4,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::Avx2;
-use super::sponge::transpose_four;
+use super::transpose::transpose_four;
 use crate::{HashLanes, PairLanes, RoundLanes, U64Lanes, sealed::Sealed};
 
 const U64S: usize = 4;

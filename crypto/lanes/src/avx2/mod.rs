@@ -18,6 +18,7 @@ mod field;
 mod hash;
 mod integers;
 mod sponge;
+mod transpose;
 
 pub use field::Avx2Half;
 pub(crate) use hash::Narrow;

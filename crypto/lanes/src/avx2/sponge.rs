@@ -3,28 +3,12 @@
 use core::arch::x86_64::*;
 
 use super::Avx2;
-use crate::{KeccakLanes, STREAMS, SpongeLanes, U64Lanes};
+use super::transpose::transpose_four;
+use crate::avx512::Vl;
+use crate::sponge::OnMany;
+use crate::{KeccakLanes, Lanes, STREAMS, SpongeKernel, SpongeLanes, U64Lanes};
 
 const U64S: usize = Avx2::U64S;
-
-/// Four vectors of four integers, transposed.
-#[inline(always)]
-pub(crate) fn transpose_four(r: [__m256i; U64S]) -> [__m256i; U64S] {
-    avx2! {
-        let s = [
-            _mm256_unpacklo_epi64(r[0], r[1]),
-            _mm256_unpackhi_epi64(r[0], r[1]),
-            _mm256_unpacklo_epi64(r[2], r[3]),
-            _mm256_unpackhi_epi64(r[2], r[3]),
-        ];
-        [
-            _mm256_permute2x128_si256::<0x20>(s[0], s[2]),
-            _mm256_permute2x128_si256::<0x20>(s[1], s[3]),
-            _mm256_permute2x128_si256::<0x31>(s[0], s[2]),
-            _mm256_permute2x128_si256::<0x31>(s[1], s[3]),
-        ]
-    }
-}
 
 impl KeccakLanes for Avx2 {
     #[inline(always)]
@@ -92,5 +76,18 @@ impl SpongeLanes for Avx2 {
     #[inline(always)]
     fn chain(self) -> Avx2 {
         self
+    }
+
+    #[inline]
+    fn run_many<K: SpongeKernel>(self, kernel: K) -> K::Output {
+        match Vl::instead_of_avx2() {
+            Some(narrow) => narrow.run(kernel),
+            None => self.run(OnMany(kernel)),
+        }
+    }
+
+    #[inline]
+    fn run_chain<K: SpongeKernel>(self, kernel: K) -> K::Output {
+        self.run_many(kernel)
     }
 }

@@ -54,7 +54,7 @@ impl<const BITS: usize> Fields<BITS> {
         while i < BYTES {
             let (group, byte) = (i / 8, i % 8);
             let bytes = (group * BITS % 2 * 4 + 4 * BITS).div_ceil(8);
-            if (group % 2 == odd || BITS % 2 == 0) && byte < bytes {
+            if (group % 2 == odd || BITS.is_multiple_of(2)) && byte < bytes {
                 order[Self::group(group) + byte] = i as u8;
                 mask |= 1 << (Self::group(group) + byte);
             }

@@ -4,7 +4,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::Avx512;
-use super::sponge::transpose_eight;
+use super::transpose::transpose_eight;
 use crate::avx2::Narrow;
 use crate::{Avx2, HashLanes, PairLanes, RoundLanes, U64Lanes, sealed::Sealed};
 

@@ -19,6 +19,10 @@ mod field;
 mod hash;
 mod integers;
 mod sponge;
+mod transpose;
+mod vl;
+
+pub(crate) use vl::Vl;
 
 /// The token of a processor with AVX-512 F, BW, DQ, VL, VNNI, VBMI, VBMI2, IFMA, VPOPCNTDQ and
 /// BITALG: Ice Lake, Zen 4 and later.
@@ -162,7 +166,7 @@ const fn pair_numbers(joined: bool) -> [[u32; PAIRS]; 2] {
     }
     let mut step = 0;
     while step < 4 {
-        let distance = if joined { 1 << step } else { PAIRS / 2 >> step };
+        let distance = if joined { 1 << step } else { (PAIRS / 2) >> step };
         let mut i = 0;
         while i < PAIRS {
             if i & distance != 0 {

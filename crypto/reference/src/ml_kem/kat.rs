@@ -15,6 +15,7 @@
 //! # Ok::<(), kat::ParseError>(())
 //! ```
 
+mod folder;
 mod parse;
 mod replay;
 mod write;
@@ -24,6 +25,7 @@ pub mod wycheproof;
 use super::{Parameters, SEED_BYTES, SHARED_SECRET_BYTES};
 
 pub use crate::kat::{DIGEST_BYTES, Expected, Mismatch, ParseError};
+pub use folder::{FOLDER, of_folder};
 pub use parse::parse;
 pub use replay::{Implementation, Oracle, replay, replay_file};
 

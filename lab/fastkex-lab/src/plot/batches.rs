@@ -10,11 +10,12 @@ use figures::{Batches, Input, Point};
 use indicatif::ProgressBar;
 use measure::{Align, Options, Table};
 use serde::{Deserialize, Serialize};
-use sntrup::{Backend, Error, KeyPair, Operations};
+use sntrup::{Backend, Error};
 
 use super::{check_writable, write};
 use crate::heap;
 use fastkex::json;
+use fastkex::kem::Kem;
 use fastkex::measuring::{
     self, backends, core_cycles, measure_fallible, progress_bar, random, warn_of_noise,
 };
@@ -176,9 +177,9 @@ struct MemoryOfSet {
 impl ForSet for MemoryOfSet {
     type Output = Result<Memory, Error>;
 
-    fn run<P: Operations>(self) -> Result<Memory, Error> {
+    fn run<K: Kem>(self) -> Result<Memory, Error> {
         let MemoryOfSet { backend, batch } = self;
-        let generate = || KeyPair::<P>::generate_batch(backend, batch, &mut random());
+        let generate = || K::generate_batch(backend, batch, &mut random());
         // The heap is measured in the same thread as the stack, or here if the stack cannot be
         // measured.
         let in_thread = measure::stack_high_water(|| heap::high_water(generate));
@@ -202,18 +203,18 @@ struct OfSet<'a> {
 impl ForSet for OfSet<'_> {
     type Output = Result<Point, Error>;
 
-    fn run<P: Operations>(self) -> Result<Point, Error> {
+    fn run<K: Kem>(self) -> Result<Point, Error> {
         let OfSet { options, backend, batch, memory, progress } = self;
-        progress.set_message(format!("{} {} {batch}", P::NAME, backend.name()));
-        let generate = || KeyPair::<P>::generate_batch(backend, batch, &mut random());
+        progress.set_message(format!("{} {} {batch}", K::NAME, backend.name()));
+        let generate = || K::generate_batch(backend, batch, &mut random());
         let per_key = measure_fallible(&options, batch, generate)?;
         progress.inc(1);
         Ok(Point {
-            algorithm: P::NAME.into(),
+            algorithm: K::NAME.into(),
             backend: backend.name().into(),
             batch,
             per_key,
-            keys_bytes: batch * (P::PUBLIC_KEY_BYTES + P::SECRET_KEY_BYTES),
+            keys_bytes: batch * (K::PUBLIC_KEY_BYTES + K::SECRET_KEY_BYTES),
             heap_bytes: memory.heap_bytes,
             stack_bytes: memory.stack_bytes,
         })

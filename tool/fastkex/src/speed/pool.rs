@@ -6,14 +6,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use kex::{Backend, Sntrup};
+use kex::{Backend, Kem, Sntrup};
 use keypool::{Batch, KeyPairs, Pool, Pools, Refill, Settings};
 use measure::{Align, Table};
 use serde::Serialize;
-use sntrup::Operations;
 
 use crate::measuring::{self, progress_bar};
-use crate::sets::{ForSet, for_set};
+use crate::sets::{self, ForFamily, for_family};
 use output::Failure;
 
 /// The compared ways to get a key.
@@ -61,6 +60,25 @@ pub(super) struct Row {
     max_nanoseconds: u64,
 }
 
+/// Returns the parameter sets that a list on the command line stands for.
+///
+/// # Errors
+/// The list names a parameter set that has no pool, or none that has one.
+pub(super) fn selected(list: &[String]) -> Result<Vec<&'static str>, Failure> {
+    let without_pool = |name: &&str| list.iter().any(|item| item == name);
+    let refused = sets::ML_KEM.iter().find(|name| without_pool(name));
+    let mut names = sets::selected(list);
+    names.retain(|name| sets::STREAMLINED.contains(name));
+    if refused.is_none() && !names.is_empty() {
+        return Ok(names);
+    }
+    let problem = match refused {
+        Some(name) => format!("--pool: {name} has no pool"),
+        None => "--pool measures pools of a parameter set".to_owned(),
+    };
+    Err(Failure::new(format!("{problem}: expected one of {}", sets::STREAMLINED.join(", "))))
+}
+
 /// Measures every mode.
 pub(super) fn rows(
     algorithms: &[&'static str],
@@ -71,7 +89,7 @@ pub(super) fn rows(
     let progress = progress_bar(lines, time);
     let mut rows = Vec::new();
     for name in algorithms {
-        for_set(name, OfSet { backend, time, progress: &progress, rows: &mut rows })
+        for_family(name, OfSet { backend, time, progress: &progress, rows: &mut rows })
             .ok_or_else(|| Failure::new(format!("unknown parameter set {name}")))??;
     }
     progress.finish_and_clear();
@@ -85,10 +103,20 @@ struct OfSet<'a> {
     rows: &'a mut Vec<Row>,
 }
 
-impl ForSet for OfSet<'_> {
+impl ForFamily for OfSet<'_> {
     type Output = Result<(), Failure>;
 
-    fn run<P: Operations>(self) -> Result<(), Failure> {
+    fn streamlined<P: sntrup::Operations>(self) -> Result<(), Failure> {
+        self.measure::<Sntrup<P>>(P::NAME)
+    }
+
+    fn ml_kem<P: mlkem::Operations>(self) -> Result<(), Failure> {
+        Err(Failure::new(format!("{} has no pool", P::NAME)))
+    }
+}
+
+impl OfSet<'_> {
+    fn measure<K: Kem>(self, name: &'static str) -> Result<(), Failure> {
         for mode in &MODES {
             let mut full = 0.0;
             let loads = THREADS.map(|threads| (threads, Load::Full));
@@ -99,8 +127,8 @@ impl ForSet for OfSet<'_> {
                     Load::Part(part) => Some(part * full),
                     Load::Rate(rate) => Some(rate),
                 };
-                self.progress.set_message(format!("{} pool {}", P::NAME, mode.name));
-                let row = measure::<P>(mode, self.backend, threads, load, self.time)?;
+                self.progress.set_message(format!("{name} pool {}", mode.name));
+                let row = measure::<K>(name, mode, self.backend, threads, load, self.time)?;
                 if threads == 1 && load.is_none() {
                     full = row.per_second;
                 }
@@ -122,7 +150,8 @@ enum Load {
 /// work.
 type Taken = Result<(Vec<u64>, Duration), kex::Error>;
 
-fn measure<P: Operations>(
+fn measure<K: Kem>(
+    name: &'static str,
     mode: &Mode,
     backend: Backend,
     threads: usize,
@@ -136,7 +165,7 @@ fn measure<P: Operations>(
         ..Settings::default()
     };
     let mut builder = Pools::builder(backend, settings);
-    let pool: Arc<Pool<KeyPairs<Sntrup<P>>>> = builder.add(P::NAME);
+    let pool: Arc<Pool<KeyPairs<K>>> = builder.add(name);
     let _pools = builder.finish();
 
     let period = load.map(|rate| Duration::from_secs_f64(threads as f64 / rate));
@@ -156,7 +185,7 @@ fn measure<P: Operations>(
 
     let (mut nanoseconds, mut per_second) = (Vec::new(), 0.0);
     for of_thread in taken {
-        let (of_thread, took) = of_thread.map_err(Failure::about(P::NAME))?;
+        let (of_thread, took) = of_thread.map_err(Failure::about(name))?;
         per_second += of_thread.len() as f64 / took.as_secs_f64();
         nanoseconds.extend(of_thread);
     }
@@ -166,7 +195,7 @@ fn measure<P: Operations>(
         nanoseconds.get((part * last as f64).round() as usize).copied().unwrap_or(0)
     };
     Ok(Row {
-        algorithm: P::NAME,
+        algorithm: name,
         operation: "take",
         backend: backend.name(),
         pool: mode.name,
@@ -182,11 +211,7 @@ fn measure<P: Operations>(
 }
 
 /// Takes keys for some time: one in each period, or one after another.
-fn take<P: Operations>(
-    pool: &Pool<KeyPairs<Sntrup<P>>>,
-    time: Duration,
-    period: Option<Duration>,
-) -> Taken {
+fn take<K: Kem>(pool: &Pool<KeyPairs<K>>, time: Duration, period: Option<Duration>) -> Taken {
     let mut nanoseconds = Vec::new();
     let started = Instant::now();
     let mut due = started;
