@@ -39,6 +39,9 @@ pub use image::{Function, Image};
 /// Lanes that the check knows.
 pub const LANES: [&str; 2] = ["avx2", "avx512"];
 
+/// Lanes on which only kernels of sponges run ([`lanes::SpongeKernel`]).
+pub const SPONGE_LANES: [&str; 1] = ["avx512::vl"];
+
 /// The only kernel that is not one of [`lanes::Lanes`].
 const CIPHER: &str = "lanes::cipher::fill";
 
@@ -78,7 +81,7 @@ pub fn is_kernel(name: &str) -> bool {
     if name == CIPHER {
         return true;
     }
-    LANES.iter().any(|lanes| {
+    LANES.iter().chain(&SPONGE_LANES).any(|lanes| {
         let rest = name.strip_prefix("lanes::").and_then(|name| name.strip_prefix(lanes));
         // States of Keccak have an entry function of their own on AVX-512 VL.
         let rest = rest.map(|rest| rest.strip_prefix("::vl").unwrap_or(rest));

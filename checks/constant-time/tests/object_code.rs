@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::path::Path;
 
-use constant_time::{Image, LANES, Origin, Report, check, check_where, is_kernel};
+use constant_time::{Image, LANES, Origin, Report, SPONGE_LANES, check, check_where, is_kernel};
 use lanes::{Backend, Kernel, Lanes};
 
 const SNTRUP: [&str; 6] =
@@ -75,7 +75,7 @@ fn assert_clean(file: &Path, without: &[&str], sets: &[&str]) {
     for lanes in LANES {
         let here: Vec<_> = reports
             .iter()
-            .filter(|report| report.name.contains(&format!("lanes::{lanes}::")))
+            .filter(|report| report.name.contains(&format!("lanes::{lanes}::run")))
             .collect();
         artifacts::say(&summary(&format!("{name}, {lanes}"), &here));
         assert!(here.len() >= sets.len(), "{name} has {} kernels on {lanes}", here.len());
@@ -106,6 +106,14 @@ fn no_data_steers_ml_kem() {
     let reports = check(&image(&file));
     if !names_are_whole(&reports) {
         return;
+    }
+    for lanes in SPONGE_LANES {
+        let path = format!("lanes::{lanes}::run");
+        let here: Vec<_> = reports.iter().filter(|report| report.name.contains(&path)).collect();
+        artifacts::say(&summary(&format!("sponges, {lanes}"), &here));
+        for kernel in ["Squeeze>", "Absorb>", "Hash512>", "Derive<"] {
+            assert!(here.iter().any(|report| report.name.contains(kernel)), "{lanes}: no {kernel}");
+        }
     }
     for kernel in VARTIME {
         let here = reports.iter().filter(|report| report.name.contains(kernel));

@@ -3,9 +3,10 @@
 //!
 //! Each function takes a fuzzer's bytes. The first byte selects a group. The second selects whether
 //! the rest is the input itself or a change to a valid input: an offset, and bytes to exclusive-or
-//! from there.
+//! from there. [`ml_kem`] calls the crate `mlkem`, and selects its input in a similar way.
 
 mod core_side;
+mod ml_kem;
 
 use std::ffi::{c_int, c_void};
 use std::path::Path;
@@ -18,6 +19,7 @@ use openssl_abi::{Algorithm, CoreBio, Param, names, operation, selection};
 use openssl_conf::{Config, GroupSyntax, Interpretation, Release, split_groups};
 
 use core_side::{Input, Loaded};
+pub use ml_kem::ml_kem;
 
 /// A valid key pair and ciphertext of a group.
 struct Sample {
