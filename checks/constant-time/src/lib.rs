@@ -83,8 +83,6 @@ pub fn is_kernel(name: &str) -> bool {
     }
     LANES.iter().chain(&SPONGE_LANES).any(|lanes| {
         let rest = name.strip_prefix("lanes::").and_then(|name| name.strip_prefix(lanes));
-        // States of Keccak have an entry function of their own on AVX-512 VL.
-        let rest = rest.map(|rest| rest.strip_prefix("::vl").unwrap_or(rest));
         let rest = rest.and_then(|rest| rest.strip_prefix("::run"));
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::<"))
     })
