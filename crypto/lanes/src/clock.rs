@@ -92,9 +92,14 @@ mod tests {
             let per_cycle = ticks_per_cycle();
             product_ticks() as f64 / per_cycle / f64::from(PRODUCTS)
         };
-        let mut cycles: Vec<f64> = (0..401).map(|_| sample()).collect();
-        cycles.sort_by(f64::total_cmp);
-        let median = cycles[cycles.len() / 2];
-        assert!((2.97..3.03).contains(&median), "{median}");
+        let median = || {
+            let mut cycles: Vec<f64> = (0..401).map(|_| sample()).collect();
+            cycles.sort_by(f64::total_cmp);
+            cycles[cycles.len() / 2]
+        };
+        // Other tests run at the same time. A chain that shares its core with another thread may
+        // take longer.
+        let medians: Vec<_> = (0..20).map(|_| median()).collect();
+        assert!(medians.iter().any(|median| (2.97..3.03).contains(median)), "{medians:?}");
     }
 }

@@ -60,67 +60,79 @@ fn chi<S: KeccakLanes>(lanes: S, b: [S::U64; 5]) -> [S::U64; 5] {
     ]
 }
 
+/// Word `i` after theta. Computed where it is used: fewer words are then alive at a time.
+#[inline(always)]
+fn theta<S: KeccakLanes>(
+    lanes: S,
+    a: &[S::U64; STATE_WORDS],
+    parities: &[S::U64; 5],
+    i: usize,
+) -> S::U64 {
+    lanes.xor_two_u64(a[i], parities[i % 5])
+}
+
 /// A round. Word x + 5 y is the lane (x, y) of the standard. Rotations are towards the low end.
 #[inline(always)]
 fn round<S: KeccakLanes>(lanes: S, a: [S::U64; STATE_WORDS], constant: u64) -> [S::U64; 25] {
-    let column = |x: usize| {
+    let mut columns = [a[0]; 5];
+    for x in 0..5 {
         let upper = lanes.xor_u64(a[x], a[x + 5], a[x + 10]);
-        lanes.xor_u64(upper, a[x + 15], a[x + 20])
-    };
-    let c = [column(0), column(1), column(2), column(3), column(4)];
-    let parity =
-        |x: usize| lanes.xor_two_u64(c[(x + 4) % 5], lanes.rotate_u64::<63>(c[(x + 1) % 5]));
-    let d = [parity(0), parity(1), parity(2), parity(3), parity(4)];
-    let theta = |i: usize| lanes.xor_two_u64(a[i], d[i % 5]);
+        columns[x] = lanes.xor_u64(upper, a[x + 15], a[x + 20]);
+    }
+    let mut parities = columns;
+    for x in 0..5 {
+        let next = lanes.rotate_u64::<63>(columns[(x + 1) % 5]);
+        parities[x] = lanes.xor_two_u64(columns[(x + 4) % 5], next);
+    }
 
     let [e0, e1, e2, e3, e4] = chi(
         lanes,
         [
-            theta(0),
-            lanes.rotate_u64::<20>(theta(6)),
-            lanes.rotate_u64::<21>(theta(12)),
-            lanes.rotate_u64::<43>(theta(18)),
-            lanes.rotate_u64::<50>(theta(24)),
+            theta(lanes, &a, &parities, 0),
+            lanes.rotate_u64::<20>(theta(lanes, &a, &parities, 6)),
+            lanes.rotate_u64::<21>(theta(lanes, &a, &parities, 12)),
+            lanes.rotate_u64::<43>(theta(lanes, &a, &parities, 18)),
+            lanes.rotate_u64::<50>(theta(lanes, &a, &parities, 24)),
         ],
     );
     let [e5, e6, e7, e8, e9] = chi(
         lanes,
         [
-            lanes.rotate_u64::<36>(theta(3)),
-            lanes.rotate_u64::<44>(theta(9)),
-            lanes.rotate_u64::<61>(theta(10)),
-            lanes.rotate_u64::<19>(theta(16)),
-            lanes.rotate_u64::<3>(theta(22)),
+            lanes.rotate_u64::<36>(theta(lanes, &a, &parities, 3)),
+            lanes.rotate_u64::<44>(theta(lanes, &a, &parities, 9)),
+            lanes.rotate_u64::<61>(theta(lanes, &a, &parities, 10)),
+            lanes.rotate_u64::<19>(theta(lanes, &a, &parities, 16)),
+            lanes.rotate_u64::<3>(theta(lanes, &a, &parities, 22)),
         ],
     );
     let [e10, e11, e12, e13, e14] = chi(
         lanes,
         [
-            lanes.rotate_u64::<63>(theta(1)),
-            lanes.rotate_u64::<58>(theta(7)),
-            lanes.rotate_u64::<39>(theta(13)),
-            lanes.rotate_u64::<56>(theta(19)),
-            lanes.rotate_u64::<46>(theta(20)),
+            lanes.rotate_u64::<63>(theta(lanes, &a, &parities, 1)),
+            lanes.rotate_u64::<58>(theta(lanes, &a, &parities, 7)),
+            lanes.rotate_u64::<39>(theta(lanes, &a, &parities, 13)),
+            lanes.rotate_u64::<56>(theta(lanes, &a, &parities, 19)),
+            lanes.rotate_u64::<46>(theta(lanes, &a, &parities, 20)),
         ],
     );
     let [e15, e16, e17, e18, e19] = chi(
         lanes,
         [
-            lanes.rotate_u64::<37>(theta(4)),
-            lanes.rotate_u64::<28>(theta(5)),
-            lanes.rotate_u64::<54>(theta(11)),
-            lanes.rotate_u64::<49>(theta(17)),
-            lanes.rotate_u64::<8>(theta(23)),
+            lanes.rotate_u64::<37>(theta(lanes, &a, &parities, 4)),
+            lanes.rotate_u64::<28>(theta(lanes, &a, &parities, 5)),
+            lanes.rotate_u64::<54>(theta(lanes, &a, &parities, 11)),
+            lanes.rotate_u64::<49>(theta(lanes, &a, &parities, 17)),
+            lanes.rotate_u64::<8>(theta(lanes, &a, &parities, 23)),
         ],
     );
     let [e20, e21, e22, e23, e24] = chi(
         lanes,
         [
-            lanes.rotate_u64::<2>(theta(2)),
-            lanes.rotate_u64::<9>(theta(8)),
-            lanes.rotate_u64::<25>(theta(14)),
-            lanes.rotate_u64::<23>(theta(15)),
-            lanes.rotate_u64::<62>(theta(21)),
+            lanes.rotate_u64::<2>(theta(lanes, &a, &parities, 2)),
+            lanes.rotate_u64::<9>(theta(lanes, &a, &parities, 8)),
+            lanes.rotate_u64::<25>(theta(lanes, &a, &parities, 14)),
+            lanes.rotate_u64::<23>(theta(lanes, &a, &parities, 15)),
+            lanes.rotate_u64::<62>(theta(lanes, &a, &parities, 21)),
         ],
     );
     let e0 = lanes.xor_two_u64(e0, lanes.splat_u64(constant));
@@ -146,25 +158,24 @@ pub(crate) fn permute<S: KeccakLanes>(lanes: S, states: &mut States) {
     }
 }
 
-/// A block of 32 bytes, up to three more and the padding: the states' row 4 apart from it.
-pub(crate) struct SeedBlock {
-    seed: [u64; SEED / 8],
+/// A block of 32 bytes, up to three more and the padding: the states' row 4 apart from it. The seed
+/// may be secret, so it is not copied.
+pub(crate) struct SeedBlock<'a> {
+    seed: &'a [u8; SEED],
     last_word: usize,
 }
 
-impl SeedBlock {
+impl<'a> SeedBlock<'a> {
     /// The block of a sponge whose blocks have `words` integers.
-    pub(crate) fn new(seed: &[u8; SEED], words: usize) -> Self {
-        let (seed, _) = seed.as_chunks();
-        let word = |i: usize| u64::from_le_bytes(seed[i]);
-        SeedBlock { seed: [word(0), word(1), word(2), word(3)], last_word: words - 1 }
+    pub(crate) fn new(seed: &'a [u8; SEED], words: usize) -> Self {
+        SeedBlock { seed, last_word: words - 1 }
     }
 
     /// Row `i` of the states, where `nonces` is row 4: the bytes after the seed and the suffix.
     #[inline(always)]
     fn row<S: KeccakLanes>(&self, lanes: S, nonces: &[u64; STREAMS], i: usize) -> S::U64 {
         match i {
-            0..4 => lanes.splat_u64(self.seed[i]),
+            0..4 => lanes.splat_u64(u64::from_le_bytes(self.seed.as_chunks().0[i])),
             4 => lanes.load_u64(nonces),
             _ if i == self.last_word => lanes.splat_u64(LAST_BIT),
             _ => lanes.splat_u64(0),

@@ -89,6 +89,68 @@ impl<const BITS: usize> Fields<BITS> {
 
     const FIRST: [u8; BYTES] = Self::places(0);
     const SECOND: [u8; BYTES] = Self::places(1);
+
+    /// The place of byte `byte` of all fields in the half that has it, if it is half `half`.
+    const fn place(byte: usize, half: usize) -> u8 {
+        if byte < Self::ALL && byte / Self::HALF == half { (byte % Self::HALF) as u8 } else { NONE }
+    }
+
+    /// Moves bytes of the halves to sixteen bytes from byte `first` on.
+    const fn joined(first: usize) -> [[u8; 16]; 2] {
+        let mut orders = [[NONE; 16]; 2];
+        let mut i = 0;
+        while i < 16 {
+            orders[0][i] = Self::place(first + i, 0);
+            orders[1][i] = Self::place(first + i, 1);
+            i += 1;
+        }
+        orders
+    }
+
+    /// The first sixteen bytes, and the last sixteen, or the last eight if there are fewer.
+    const FRONT: [[u8; 16]; 2] = Self::joined(0);
+    const BACK: [[u8; 16]; 2] =
+        Self::joined(Self::ALL.saturating_sub(if Self::ALL >= 16 { 16 } else { 8 }));
+
+    /// Writes the bytes of both halves, which begin at the lowest byte of each, and no byte beyond.
+    #[inline(always)]
+    fn write(to: &mut [u8], halves: __m256i) {
+        let to = &mut to[..Self::ALL];
+        let (low, high) =
+            avx2!((_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves)));
+        let (front, back) = (join(low, high, &Self::FRONT), join(low, high, &Self::BACK));
+        if Self::ALL >= 16 {
+            let (to_front, to_back) = (to.as_mut_ptr(), to[Self::ALL - 16..].as_mut_ptr());
+            // SAFETY: sixteen bytes are at both places; alignment is not needed. The second write
+            // repeats bytes of the first one.
+            unsafe {
+                _mm_storeu_si128(to_front.cast(), front);
+                _mm_storeu_si128(to_back.cast(), back);
+            }
+        } else if Self::ALL >= 8 {
+            to[..8].copy_from_slice(&low_bytes(front));
+            to[Self::ALL - 8..].copy_from_slice(&low_bytes(back));
+        } else {
+            to.copy_from_slice(&low_bytes(front)[..Self::ALL]);
+        }
+    }
+}
+
+/// The bytes of two vectors that two shuffles take.
+#[inline(always)]
+fn join(low: __m128i, high: __m128i, [of_low, of_high]: &[[u8; 16]; 2]) -> __m128i {
+    // SAFETY: sixteen bytes are in each table. The token as above.
+    unsafe {
+        let of_low = _mm_loadu_si128(of_low.as_ptr().cast());
+        let of_high = _mm_loadu_si128(of_high.as_ptr().cast());
+        _mm_or_si128(_mm_shuffle_epi8(low, of_low), _mm_shuffle_epi8(high, of_high))
+    }
+}
+
+/// The low eight bytes of a vector.
+#[inline(always)]
+fn low_bytes(v: __m128i) -> [u8; 8] {
+    avx2!(_mm_cvtsi128_si64(v)).to_le_bytes()
 }
 
 #[inline(always)]
@@ -177,7 +239,6 @@ impl BitFieldLanes for Avx2 {
 
     #[inline(always)]
     fn pack<const BITS: usize>(self, to: &mut [u8], a: __m256i) {
-        let to = &mut to[..Fields::<BITS>::ALL];
         let low = 32 - 2 * BITS as i32;
         let pairs = self.merge(a, 1 << BITS);
         let halves = avx2! {
@@ -195,12 +256,7 @@ impl BitFieldLanes for Avx2 {
                 _mm256_shuffle_epi8(groups, first)
             }
         };
-        let mut bytes = [0; BYTES];
-        // SAFETY: thirty-two bytes are there; alignment is not needed. The token as above.
-        unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), halves) };
-        let half = Fields::<BITS>::HALF;
-        to[..half].copy_from_slice(&bytes[..half]);
-        to[half..].copy_from_slice(&bytes[16..16 + half]);
+        Fields::<BITS>::write(to, halves);
     }
 
     #[inline(always)]
