@@ -4,18 +4,14 @@
 //! All functions return 0, or -1 and write nothing. A null pointer is an error. Buffers for output
 //! may be uninitialised. Nothing unwinds into C.
 
-mod coins;
-
 use core::ffi::{c_int, c_uchar};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use kex::{Backend, Error, Kem};
 use rand_core::TryCryptoRng;
-use random::OperationRandom;
+use random::{Given, OperationRandom};
 use secret::Secret;
-
-use crate::coins::Coins;
 
 const SUCCESS: c_int = 0;
 const FAILURE: c_int = -1;
@@ -100,7 +96,7 @@ pub unsafe fn keypair_derand<K: Kem, const COINS: usize>(
         return FAILURE;
     }
     // SAFETY: the caller's promise is the same.
-    status(|| unsafe { generate::<K>(public, secret, 1, &mut Coins(input(coins, COINS))) })
+    status(|| unsafe { generate::<K>(public, secret, 1, &mut Given(input(coins, COINS))) })
 }
 
 /// Encapsulates.
@@ -156,7 +152,7 @@ pub unsafe fn enc_derand<K: Kem, const COINS: usize>(
     coins: *const c_uchar,
 ) -> c_int {
     // SAFETY: the caller's promise is the same.
-    unsafe { encapsulate::<K>(ciphertext, shared, public, &mut Coins(input(coins, COINS))) }
+    unsafe { encapsulate::<K>(ciphertext, shared, public, &mut Given(input(coins, COINS))) }
 }
 
 /// Decapsulates.

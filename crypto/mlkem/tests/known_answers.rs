@@ -4,10 +4,9 @@ use mlkem::{
     Backend, Ciphertext, DecapsulationKey, EncapsulationKey, Error, KeyPair, MlKem512, MlKem768,
     MlKem1024, Operations,
 };
-use rand_core::{TryCryptoRng, TryRng};
+use random::Given;
 use reference::ml_kem::Parameters;
 use reference::ml_kem::kat::{self, Case, Implementation, KatFile};
-use std::convert::Infallible;
 use std::marker::PhantomData;
 
 /// The operations of a backend, with the key's encoding or with an expanded key.
@@ -85,32 +84,6 @@ fn check<P: Operations>() {
     }
 }
 
-/// A random source that gives these bytes.
-struct Script<'a>(&'a [u8]);
-
-impl TryRng for Script<'_> {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes).map(|()| u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes).map(|()| u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, to: &mut [u8]) -> Result<(), Infallible> {
-        let (now, rest) = self.0.split_at(to.len());
-        to.copy_from_slice(now);
-        self.0 = rest;
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for Script<'_> {}
-
 /// Batches of the keys whose matrices need more bytes than most.
 fn check_unlucky_batches<P: Operations>() {
     let file = kat::parse(kat::embedded(P::NAME).unwrap()).unwrap();
@@ -124,7 +97,7 @@ fn check_unlucky_batches<P: Operations>() {
         .collect();
     let seeds: Vec<u8> = counts.iter().flat_map(|count| [count.d, count.z].concat()).collect();
     for backend in Backend::available() {
-        let keys = KeyPair::<P>::generate_batch(backend, counts.len(), &mut Script(&seeds));
+        let keys = KeyPair::<P>::generate_batch(backend, counts.len(), &mut Given(&seeds));
         for (pair, count) in keys.unwrap().into_iter().zip(&counts) {
             let (public, secret) = pair.into_parts();
             assert_eq!(count.ek.check(public.as_bytes()), Ok(()), "{}", backend.name());

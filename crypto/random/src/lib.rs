@@ -10,6 +10,8 @@
 
 #![forbid(unsafe_code)]
 
+mod given;
+
 use core::cell::RefCell;
 use core::num::NonZeroU64;
 
@@ -22,6 +24,8 @@ use rand_core::utils::next_word_via_fill;
 use rand_core::{TryCryptoRng, TryRng};
 use secret::{Secret, wiped_on_fork};
 use zerocopy::FromZeros;
+
+pub use given::{Exhausted, Given};
 
 const KEY_BYTES: usize = 32;
 const BLOCK_BYTES: usize = 16;

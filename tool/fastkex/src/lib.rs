@@ -13,7 +13,6 @@ pub mod kem;
 pub mod measuring;
 pub mod module;
 mod regular;
-pub mod replay;
 mod run;
 pub mod sets;
 mod speed;

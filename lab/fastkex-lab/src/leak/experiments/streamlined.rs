@@ -1,7 +1,7 @@
 //! Experiments with Streamlined NTRU Prime.
 
 use fastkex::kem::Streamlined as Set;
-use fastkex::replay::Replay;
+use random::Given;
 use sntrup::{Array, Backend, Error, KeyPair, Operations, PreparedEncapsulation};
 
 use super::decapsulation::{
@@ -78,7 +78,7 @@ fn draw_keys<P: Operations>(
     let count = bytes.len() / key_bytes::<P>();
     for _ in 0..ATTEMPTS {
         setting.random.fill(&mut bytes[part.clone()]);
-        let keys = KeyPair::<P>::generate_batch(Backend::best(), count, &mut Replay(bytes));
+        let keys = KeyPair::<P>::generate_batch(Backend::best(), count, &mut Given(bytes));
         if keys.is_ok() {
             return Ok(());
         }
@@ -97,7 +97,7 @@ fn keygen<P: Operations>(setting: &mut Setting<'_>, part: Part) -> Result<Times,
     })?;
     let backend = setting.backend;
     setting
-        .collect(&inputs, bytes, copy, |bytes| KeyPair::<P>::generate(backend, &mut Replay(bytes)))
+        .collect(&inputs, bytes, copy, |bytes| KeyPair::<P>::generate(backend, &mut Given(bytes)))
 }
 
 fn keygen_batch<P: Operations>(setting: &mut Setting<'_>) -> Result<Times, Error> {
@@ -109,7 +109,7 @@ fn keygen_batch<P: Operations>(setting: &mut Setting<'_>) -> Result<Times, Error
     })?;
     let backend = setting.backend;
     setting.collect(&inputs, vec![0; length], copy, |bytes| {
-        KeyPair::<P>::generate_batch(backend, BATCH, &mut Replay(bytes))
+        KeyPair::<P>::generate_batch(backend, BATCH, &mut Given(bytes))
     })
 }
 

@@ -1,16 +1,16 @@
-//! Random bytes that the caller gives.
+//! Random bytes that the caller gives: for keys and encapsulations that can be repeated.
 
 use core::fmt;
 
 use rand_core::utils::next_word_via_fill;
 use rand_core::{TryCryptoRng, TryRng};
 
-/// A source that gives out the caller's bytes, once.
-pub(crate) struct Coins<'a>(pub(crate) &'a [u8]);
+/// A source that gives out the caller's bytes, once, and then fails.
+pub struct Given<'a>(pub &'a [u8]);
 
 /// All of the caller's bytes have been drawn.
 #[derive(Debug)]
-pub(crate) struct Exhausted;
+pub struct Exhausted;
 
 impl fmt::Display for Exhausted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -20,7 +20,7 @@ impl fmt::Display for Exhausted {
 
 impl core::error::Error for Exhausted {}
 
-impl TryRng for Coins<'_> {
+impl TryRng for Given<'_> {
     type Error = Exhausted;
 
     fn try_next_u32(&mut self) -> Result<u32, Exhausted> {
@@ -39,7 +39,7 @@ impl TryRng for Coins<'_> {
     }
 }
 
-impl TryCryptoRng for Coins<'_> {}
+impl TryCryptoRng for Given<'_> {}
 
 #[cfg(test)]
 mod tests {
@@ -47,13 +47,13 @@ mod tests {
 
     #[test]
     fn each_byte_is_given_out_once() {
-        let mut coins = Coins(&[1, 2, 3, 4, 5]);
+        let mut given = Given(&[1, 2, 3, 4, 5]);
         let mut drawn = [0; 2];
-        coins.try_fill_bytes(&mut drawn).unwrap();
+        given.try_fill_bytes(&mut drawn).unwrap();
         assert_eq!(drawn, [1, 2]);
-        coins.try_fill_bytes(&mut drawn).unwrap();
+        given.try_fill_bytes(&mut drawn).unwrap();
         assert_eq!(drawn, [3, 4]);
-        assert!(coins.try_fill_bytes(&mut drawn).is_err());
-        assert_eq!(coins.0, [5]);
+        assert!(given.try_fill_bytes(&mut drawn).is_err());
+        assert_eq!(given.0, [5]);
     }
 }
