@@ -4,7 +4,7 @@
 
 use lanes::{Hardware, KeccakLanes};
 
-use crate::keccak::{SHAKE256_BYTES, copy_lane};
+use crate::keccak::{Message512, SHAKE256_BYTES, copy_lane};
 use crate::matrix::{self, Matrix};
 use crate::noise::{self, Noise};
 use crate::params::{ParameterSet, SEED};
@@ -72,16 +72,16 @@ pub(crate) fn hash_blocks<L: Hardware>(
     copy_lane(&space.states, 0, hash);
 }
 
-/// Hashes two parts of a message by SHA3-512: to a shared secret and the seed of the noise, or to
+/// Hashes a message by SHA3-512: to a shared secret and the seed of the noise, or to
 /// the two seeds of a key.
 #[inline(always)]
 pub(crate) fn derive<L: Hardware>(
     lanes: L,
-    parts: [&[u8]; 2],
+    message: Message512<'_>,
     to: &mut [u8; 2 * SEED],
     space: &mut SpongeSpace,
 ) {
-    lanes.run_chain(Hash512 { parts, states: &mut space.states });
+    lanes.run_chain(Hash512 { message, states: &mut space.states });
     copy_lane(&space.states, 0, to);
 }
 
@@ -92,19 +92,19 @@ pub(crate) fn hash_with_noise<P: ParameterSet, L: Hardware>(
     lanes: L,
     blocks: &[u8],
     hash: &mut [u8; SEED],
-    parts: [&[u8]; 2],
+    message: Message512<'_>,
     derived: &mut [u8; 2 * SEED],
     noise: &mut Noise,
     space: &mut SpongeSpace,
 ) {
     let (beside, streams) = (beside::<L::Chain>(), 2 * P::K + 1);
     if beside == 0 {
-        derive(lanes, parts, derived, space);
+        derive(lanes, message, derived, space);
         noise.fill::<P, _>(lanes, derived.last_chunk().unwrap(), streams, space);
         return hash_blocks(lanes, blocks, hash, space);
     }
     let (block, mut rest) = blocks.split_at(SHAKE256_BYTES);
-    lanes.run_chain(Hash512Beside { parts, block, states: &mut space.states });
+    lanes.run_chain(Hash512Beside { message, block, states: &mut space.states });
     copy_lane(&space.states, 1, derived);
     let seed = derived.last_chunk().unwrap();
     let mut next = 0;

@@ -9,7 +9,7 @@ use zerocopy::FromZeros;
 use crate::chain::{derive, hash_blocks, hash_with_matrix, hash_with_noise};
 use crate::code::{decode_compressed, encode_compressed};
 use crate::encapsulate::{Arithmetic, DecodeVector, Encrypt, MAX_MESSAGE_BYTES};
-use crate::keccak::{SHA3_SUFFIX, SHAKE_SUFFIX, pad};
+use crate::keccak::{Message512, SHA3_SUFFIX, SHAKE_SUFFIX, pad};
 use crate::keys::{Ciphertext, DecapsulationKey};
 use crate::matrix::{Matrix, Order};
 use crate::noise::Noise;
@@ -204,7 +204,7 @@ impl<P: ParameterSet> Dispatch for Decapsulate<'_, P> {
         lanes.run(Decrypt::<P> { s, ciphertext: received, message, space: arithmetic });
 
         let blocks = pad(rejection, &[parts.z, received], SHAKE_SUFFIX);
-        let inputs = [&message[..], parts.hash];
+        let inputs = Message512 { secret: message, public: parts.hash };
         let mut encrypt = |matrix: &P::Matrix<Poly<i16>>, t: &P::Vector<Poly<i16>>, noise: &_| {
             let ciphertext = ciphertext.as_mut();
             lanes.run(Encrypt { matrix, t, noise, message, ciphertext, space: arithmetic });

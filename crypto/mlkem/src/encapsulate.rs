@@ -9,7 +9,7 @@ use zerocopy::FromZeros;
 
 use crate::chain::{derive, hash_with_matrix};
 use crate::code::{are_below_q, decode, decode_compressed, encode_compressed, sample_binomial};
-use crate::keccak::{SHA3_SUFFIX, pad, padded_bytes};
+use crate::keccak::{Message512, SHA3_SUFFIX, pad, padded_bytes};
 use crate::keys::{Ciphertext, EncapsulationKey, object};
 use crate::matrix::{Matrix, Order};
 use crate::noise::Noise;
@@ -209,7 +209,8 @@ impl<P: ParameterSet> Dispatch for Encapsulate<'_, P> {
         let blocks = pad(&mut message, &[bytes], SHA3_SUFFIX);
         let mut columns = Matrix { seed, order: Order::Columns, polys: matrix.as_mut(), done: 0 };
         hash_with_matrix::<P, _>(lanes, blocks, &mut hash, &mut columns, sponges);
-        derive(lanes, [self.message, &hash], derived, sponges);
+        let message = Message512 { secret: self.message, public: &hash };
+        derive(lanes, message, derived, sponges);
         let (secret, seed) = derived.split_first_chunk::<SEED>().unwrap();
         noise.fill::<P, _>(lanes, seed.first_chunk().unwrap(), 2 * P::K + 1, sponges);
 

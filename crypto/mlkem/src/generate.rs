@@ -10,7 +10,7 @@ use zerocopy::FromZeros;
 use crate::chain::{STEP_BYTES, beside, derive, step};
 use crate::code::{encode, sample_binomial};
 use crate::encapsulate::{Arithmetic, MAX_MESSAGE_BYTES};
-use crate::keccak::{SHA3_SUFFIX, copy_lane, pad_in_place};
+use crate::keccak::{Message512, SHA3_SUFFIX, copy_lane, pad_in_place};
 use crate::keys::{KeyPair, SEED_BYTES};
 use crate::matrix::{Matrix, Order};
 use crate::noise::Noise;
@@ -94,7 +94,9 @@ impl<P: ParameterSet> Dispatch for Generate<'_, P> {
         let mut space = Secret::<Space<P>>::zeroed();
         let Space { sponges, of_matrix, noise, arithmetic, derived } = &mut *space;
         let mut pair = KeyPair::<P>::blank();
-        derive(lanes, [&self.seed[..SEED], &[P::K as u8]], derived, sponges);
+        let message =
+            Message512 { secret: self.seed.first_chunk().unwrap(), public: &[P::K as u8] };
+        derive(lanes, message, derived, sponges);
         let (seed, of_noise) = derived.split_first_chunk().unwrap();
         public_bytes(seed);
         noise.fill::<P, _>(lanes, of_noise.first_chunk().unwrap(), 2 * P::K, sponges);

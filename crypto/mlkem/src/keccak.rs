@@ -267,27 +267,37 @@ pub(crate) fn absorb_first<S: KeccakLanes>(lanes: S, states: &mut States, block:
     permute(lanes, states);
 }
 
-/// Makes all lanes the one block of SHA3-512 that is a message of 33 or 64 bytes, in two parts. With
-/// `chain`, the first lane is zero instead.
-#[inline(always)]
-pub(crate) fn start_sha3_512<S: KeccakLanes>(
-    lanes: S,
-    states: &mut States,
-    parts: [&[u8]; 2],
-    chain: bool,
-) {
-    let mut block = zeroize::Zeroizing::new([0; 8 * SHA3_512_WORDS]);
-    let (first, rest) = block.split_at_mut(parts[0].len());
-    first.copy_from_slice(parts[0]);
-    rest[..parts[1].len()].copy_from_slice(parts[1]);
-    rest[parts[1].len()] = SHA3_SUFFIX;
-    block[8 * SHA3_512_WORDS - 1] |= 1 << 7;
-    let (words, _) = block.as_chunks();
-    for i in 0..STATE_WORDS {
-        let word = if i < SHA3_512_WORDS { u64::from_le_bytes(words[i]) } else { 0 };
-        let row = lanes.splat_u64(word);
-        let row = if chain { lanes.beside_first_u64(lanes.splat_u64(0), row) } else { row };
-        lanes.store_u64(&mut states.0[i], row);
+/// The one block of SHA3-512 that is a message of 32 secret bytes and 1 or 32 public ones.
+#[derive(Clone, Copy)]
+pub(crate) struct Message512<'a> {
+    pub(crate) secret: &'a [u8; SEED],
+    pub(crate) public: &'a [u8],
+}
+
+impl Message512<'_> {
+    /// Bytes of the block after the secret ones.
+    const REST: usize = 8 * SHA3_512_WORDS - SEED;
+
+    /// Makes all lanes the block. With `chain`, the first lane is zero instead.
+    #[inline(always)]
+    pub(crate) fn start<S: KeccakLanes>(self, lanes: S, states: &mut States, chain: bool) {
+        let Message512 { secret, public } = self;
+        let mut rest = [0; Self::REST];
+        rest[..public.len()].copy_from_slice(public);
+        rest[public.len()] = SHA3_SUFFIX;
+        rest[Self::REST - 1] |= 1 << 7;
+        // Secret bytes are read where they are, so that no copy is left.
+        let (secret, rest) = (secret.as_chunks().0, rest.as_chunks().0);
+        for i in 0..STATE_WORDS {
+            let word = match i {
+                0..4 => u64::from_le_bytes(secret[i]),
+                4..SHA3_512_WORDS => u64::from_le_bytes(rest[i - 4]),
+                _ => 0,
+            };
+            let row = lanes.splat_u64(word);
+            let row = if chain { lanes.beside_first_u64(lanes.splat_u64(0), row) } else { row };
+            lanes.store_u64(&mut states.0[i], row);
+        }
     }
 }
 

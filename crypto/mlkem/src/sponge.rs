@@ -4,8 +4,8 @@ use lanes::{KeccakLanes, STREAMS, SpongeKernel};
 use zerocopy::FromZeros;
 
 use crate::keccak::{
-    SHAKE128_WORDS, SHAKE256_BYTES, SeedBlock, States, absorb_first, clear, permute, squeeze,
-    start_sha3_512,
+    Message512, SHAKE128_WORDS, SHAKE256_BYTES, SeedBlock, States, absorb_first, clear, permute,
+    squeeze,
 };
 use crate::params::SEED;
 
@@ -109,9 +109,9 @@ impl SpongeKernel for Clear<'_> {
     }
 }
 
-/// Hashes two parts of a message, of 33 or 64 bytes together, by SHA3-512 in all lanes.
+/// Hashes a message by SHA3-512 in all lanes.
 pub(crate) struct Hash512<'a> {
-    pub(crate) parts: [&'a [u8]; 2],
+    pub(crate) message: Message512<'a>,
     pub(crate) states: &'a mut States,
 }
 
@@ -120,7 +120,7 @@ impl SpongeKernel for Hash512<'_> {
 
     #[inline(always)]
     fn run<S: KeccakLanes>(self, lanes: S) {
-        start_sha3_512(lanes, self.states, self.parts, false);
+        self.message.start(lanes, self.states, false);
         permute(lanes, self.states);
     }
 }
@@ -128,7 +128,7 @@ impl SpongeKernel for Hash512<'_> {
 /// [`Hash512`] in all lanes but the first, where a block of SHAKE256 or SHA3-256 is absorbed in an
 /// empty state.
 pub(crate) struct Hash512Beside<'a> {
-    pub(crate) parts: [&'a [u8]; 2],
+    pub(crate) message: Message512<'a>,
     pub(crate) block: &'a [u8],
     pub(crate) states: &'a mut States,
 }
@@ -138,7 +138,7 @@ impl SpongeKernel for Hash512Beside<'_> {
 
     #[inline(always)]
     fn run<S: KeccakLanes>(self, lanes: S) {
-        start_sha3_512(lanes, self.states, self.parts, true);
+        self.message.start(lanes, self.states, true);
         absorb_first(lanes, self.states, self.block);
     }
 }
