@@ -2,8 +2,8 @@
 //! API, and its symbols carry that name as their version: `crypto_kem_..._enc@@libsntrup.so.0`.
 //!
 //! rustc passes the linker a version script that names no version. Only GNU ld then takes versions
-//! without another script, by `--default-symver`, which LLD and gold do not have. So these libraries
-//! are linked with GNU ld.
+//! without another script, by `--default-symver`, which LLD and gold do not have. So these
+//! libraries are linked with GNU ld.
 
 fn main() {
     let package = std::env::var("CARGO_PKG_NAME").expect("cargo names the package");

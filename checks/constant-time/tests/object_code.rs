@@ -94,9 +94,9 @@ fn no_data_steers_the_kernels() {
     assert_clean(&artifacts::build("sntrup-capi", "libsntrup.so").unwrap(), &[], &SNTRUP);
 }
 
-/// Checks all kernels of ML-KEM except the two that sample the matrix. They branch on the contents of
-/// streams, and address by them. The streams are public: anyone computes them from the encapsulation
-/// key.
+/// Checks all kernels of ML-KEM except the two that sample the matrix. They branch on the contents
+/// of streams, and address by them. The streams are public: anyone computes them from the
+/// encapsulation key.
 #[test]
 fn no_data_steers_ml_kem() {
     const VARTIME: [&str; 2] =

@@ -21,9 +21,9 @@ enum Kind {
     Ciphertext,
 }
 
-/// Feeds a key or a ciphertext to all backends. The first byte selects the parameter set, the second
-/// one the kind of input, and the third one how the rest becomes the input: it is the input, it is
-/// repeated to the input's length, or it is a change to a valid input, as elsewhere.
+/// Feeds a key or a ciphertext to all backends. The first byte selects the parameter set, the
+/// second one the kind of input, and the third one how the rest becomes the input: it is the input,
+/// it is repeated to the input's length, or it is a change to a valid input, as elsewhere.
 pub fn ml_kem(data: &[u8]) {
     let Some((&[set, kind, mode], rest)) = data.split_first_chunk::<3>() else { return };
     let kind = match kind % 4 {

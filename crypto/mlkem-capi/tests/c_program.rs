@@ -30,7 +30,7 @@ fn it_exports_what_the_header_declares() {
     CLibrary::new("mlkem").check_exports();
 }
 
-/// What the program prints for a parameter set.
+/// The lines that the program prints for a parameter set.
 fn expected<P: ParameterSet>() -> String {
     let params = Parameters::by_name(P::NAME).unwrap();
     let coins: [u8; 96] = core::array::from_fn(|i| (7 * i + P::ENCAPSULATION_KEY_BYTES) as u8);

@@ -29,8 +29,8 @@ impl<P: Operations> EncapsulationKey<P> {
     /// Reads an encoded encapsulation key (FIPS 203, section 7.2).
     ///
     /// # Errors
-    /// The length is not [`crate::ParameterSet::ENCAPSULATION_KEY_BYTES`], or a coefficient is not below
-    /// q.
+    /// The length is not [`crate::ParameterSet::ENCAPSULATION_KEY_BYTES`], or a coefficient is not
+    /// below q.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes_on(Backend::best(), bytes)
     }

@@ -48,11 +48,8 @@ impl Matrix<'_> {
     /// The streams of the next polynomials: of the first one in lane `lane`.
     #[inline(always)]
     pub(crate) fn streams<P: ParameterSet>(&self, lane: usize) -> Streams<'_> {
-        let mut nonces = [0; STREAMS];
-        for (i, nonce) in nonces[lane..].iter_mut().enumerate() {
-            *nonce = self::nonce::<P>(self.order, self.done + i);
-        }
-        Streams { seed: self.seed, nonces, words: SHAKE128_WORDS }
+        let nonce = |i| nonce::<P>(self.order, self.done + i);
+        Streams::new(self.seed, lane, SHAKE128_WORDS, nonce)
     }
 
     /// Samples up to `count` polynomials from the blocks of streams, the first one in lane `lane`.

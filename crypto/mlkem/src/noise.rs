@@ -1,6 +1,6 @@
 //! The noise, sampled from a secret seed by SHAKE256 (FIPS 203, section 4.3).
 
-use lanes::{Hardware, STREAMS, U64Lanes};
+use lanes::{Hardware, U64Lanes};
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::keccak::{SHAKE_SUFFIX, SHAKE256_BYTES, SHAKE256_WORDS};
@@ -35,11 +35,7 @@ pub(crate) fn nonce(stream: usize) -> u64 {
 /// The streams of polynomials from number `first` on, which is in lane `lane`.
 #[inline(always)]
 pub(crate) fn streams(seed: &[u8; SEED], first: usize, lane: usize) -> Streams<'_> {
-    let mut nonces = [0; STREAMS];
-    for (i, nonce) in nonces[lane..].iter_mut().enumerate() {
-        *nonce = self::nonce(first + i);
-    }
-    Streams { seed, nonces, words: SHAKE256_WORDS }
+    Streams::new(seed, lane, SHAKE256_WORDS, |i| nonce(first + i))
 }
 
 impl Noise {

@@ -38,6 +38,24 @@ pub(crate) struct Streams<'a> {
     pub(crate) words: usize,
 }
 
+impl<'a> Streams<'a> {
+    /// Streams in the lanes from `lane` on. `nonce` gives the bytes after the seed and the suffix,
+    /// by the number of the stream.
+    #[inline(always)]
+    pub(crate) fn new(
+        seed: &'a [u8; SEED],
+        lane: usize,
+        words: usize,
+        nonce: impl Fn(usize) -> u64,
+    ) -> Self {
+        let mut nonces = [0; STREAMS];
+        for (i, to) in nonces[lane..].iter_mut().enumerate() {
+            *to = nonce(i);
+        }
+        Streams { seed, nonces, words }
+    }
+}
+
 /// Writes block `number` of each stream, of `words` integers.
 #[inline(always)]
 pub(crate) fn squeeze_block<S: KeccakLanes>(

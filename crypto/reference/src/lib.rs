@@ -11,8 +11,8 @@
 //! - [`sntrup`]: parameter sets, the key-encapsulation mechanism and each of its building blocks.
 //! - [`ml_kem`]: the same for ML-KEM, with its known answers.
 //! - [`drbg`]: NIST's AES-256-CTR generator, from which known answers draw their bytes.
-//! - [`kat`]: the known-answer files for Streamlined NTRU Prime, embedded, with a parser and a replay
-//!   for any implementation.
+//! - [`kat`]: the known-answer files for Streamlined NTRU Prime, embedded, with a parser and a
+//!   replay for any implementation.
 //!
 //! ```
 //! use reference::{drbg::Drbg, sntrup};

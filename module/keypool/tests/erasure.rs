@@ -119,7 +119,7 @@ fn traffic<K: Kem, const AT: usize>(pool: &Pool<Noted<K, AT>>) {
     }
 }
 
-/// Where the secret parts of a stored ML-KEM key begin: s, z and d.
+/// The first bytes of the secret parts of a stored ML-KEM key: s, z and d.
 const S: usize = 0;
 const Z: usize = MlKem512::DECAPSULATION_KEY_BYTES - 32;
 const D: usize = MlKem512::DECAPSULATION_KEY_BYTES;

@@ -104,7 +104,7 @@ fn nothing_overflows_in_any_operation() {
     check::<16>();
 }
 
-/// What goes wrong in the inverse transform of words of absolute value at most `bound`.
+/// The violations in the inverse transform of words of absolute value at most `bound`.
 fn inverse_violations<const PAIRS: usize>(bound: i16) -> Vec<Violation> {
     let mut poly = filled(Interval::within(bound));
     examine(|| Intervals::<PAIRS>::default().run(InverseNtt(&mut poly))).1

@@ -319,8 +319,8 @@ fn client_name(plan: &Plan) -> String {
     folder.unwrap_or_else(|| "the system's OpenSSL".into())
 }
 
-/// Runs this program in another role, described by a file in the stage's folder, and parses the JSON
-/// that it prints.
+/// Runs this program in another role, described by a file in the stage's folder, and parses the
+/// JSON that it prints.
 fn role_output<T: DeserializeOwned>(
     stage: &Stage,
     name: &str,

@@ -1,8 +1,8 @@
 //! Experiments with ML-KEM.
 //!
 //! The matrix of a key is sampled from a seed, by rejection, so the time depends on that seed. The
-//! seed is public: it is a part of the encapsulation key. It comes from the same random bytes as the
-//! secrets of the key. So two keys with different secrets also have different matrices, and
+//! seed is public: it is a part of the encapsulation key. It comes from the same random bytes as
+//! the secrets of the key. So two keys with different secrets also have different matrices, and
 //! different times. Key generation is therefore no experiment, and the experiments here have one
 //! public key for both classes.
 
