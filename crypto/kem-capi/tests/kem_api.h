@@ -1,6 +1,7 @@
-/* A test of the functions that all C libraries have: keys one by one and in batches, exchanges, rejection, and bad keys.
- * A program defines PUBLIC_KEY_AT(PK, SK), where the public key lies in a secret key, and SPOIL_SECRET_KEY(sk, PK, SK),
- * which makes a secret key wrong in a way that dec finds.
+/* A test of the functions that all C libraries have: keys one by one and in batches, exchanges,
+ * rejection, and bad keys. A program defines PUBLIC_KEY_AT(PK, SK), the place of the public key in
+ * a secret key, and SPOIL_SECRET_KEY(sk, PK, SK), which makes a secret key wrong in a way that dec
+ * finds.
  */
 #include <stdio.h>
 #include <stdlib.h>

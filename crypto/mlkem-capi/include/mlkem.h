@@ -1,19 +1,20 @@
 /* mlkem.h: ML-KEM (FIPS 203), the NIST KEM API with batch key generation.
  *
- * pk, sk, ct and ss have the sizes that the macros say, in bytes; a batch's buffers hold n keys one after another. pk is
- * an encapsulation key and sk a decapsulation key, in the encodings of FIPS 203. Buffers for output need not be
- * initialised. Randomness comes from the operating system, except in functions with coins. All functions may be called
- * from several threads at once.
+ * pk, sk, ct and ss have the sizes that the macros say, in bytes; a batch's buffers hold n keys one
+ * after another. pk is an encapsulation key and sk a decapsulation key, in the encodings of FIPS
+ * 203. Buffers for output need not be initialised. Randomness comes from the operating system,
+ * except in functions with coins. All functions may be called from several threads at once.
  *
- * Functions with coins take the random bytes of FIPS 203: keypair_derand KEYPAIRCOINBYTES (d, then z), enc_derand
- * ENCCOINBYTES (m). Coins must be secret, uniformly random and used once.
+ * Functions with coins take the random bytes of FIPS 203: keypair_derand KEYPAIRCOINBYTES (d, then
+ * z), enc_derand ENCCOINBYTES (m). Coins must be secret, uniformly random and used once.
  *
  * All functions return 0, or -1 and write nothing if
  * - the random source failed,
  * - a pointer is null,
  * - enc, enc_derand, check_pk: pk is not a canonical encoding (FIPS 203, section 7.2),
- * - dec, check_sk: sk has a pk that is not canonical, or another hash than that of its pk (section 7.3). (A ciphertext
- *   that enc did not make is rejected implicitly: dec returns 0, and ss is a secret that nobody else knows.)
+ * - dec, check_sk: sk has a pk that is not canonical, or a hash that is not its pk's (section 7.3).
+ *   (A ciphertext that enc did not make is rejected implicitly: dec returns 0, and ss is a secret
+ *   that nobody else knows.)
  */
 #ifndef MLKEM_H
 #define MLKEM_H
