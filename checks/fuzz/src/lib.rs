@@ -13,7 +13,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::LazyLock;
 
-use kex::{GroupVisitor, TLS_GROUPS, TlsGroup, TlsKem, visit_groups};
+use kex::{GroupVisitor, Identifier, TLS_GROUPS, TlsGroup, TlsKem, visit_groups};
 use openssl_abi::functions::{decoder, kem, keymgmt};
 use openssl_abi::{Algorithm, CoreBio, Param, names, operation, selection};
 use openssl_conf::{Config, GroupSyntax, Interpretation, Release, split_groups};
@@ -64,18 +64,22 @@ struct Tools {
     group: &'static TlsGroup,
     management: Algorithm,
     encapsulation: Algorithm,
-    decoders: [Algorithm; 2],
+    /// Those of public and of secret keys, if keys of the group can be files.
+    decoders: Option<[Algorithm; 2]>,
 }
 
 impl Tools {
     fn new(loaded: &Loaded, index: usize) -> Self {
         let decoders = loaded.algorithms(operation::DECODER);
+        let group = TLS_GROUPS[index];
+        let has_files = |group: &&&TlsGroup| group.identifier.is_some();
+        let first = 2 * TLS_GROUPS[..index].iter().filter(has_files).count();
         Tools {
             context: loaded.context,
-            group: TLS_GROUPS[index],
+            group,
             management: loaded.algorithms(operation::KEYMGMT)[index],
             encapsulation: loaded.algorithms(operation::KEM)[index],
-            decoders: [decoders[2 * index], decoders[2 * index + 1]],
+            decoders: group.identifier.map(|_| [decoders[first], decoders[first + 1]]),
         }
     }
 
@@ -303,7 +307,8 @@ pub fn key_file(data: &[u8]) {
     let Some((index, der)) = input(data, good) else { return };
     PROVIDER.with(|loaded| {
         let tools = Tools::new(loaded, index);
-        let table = tools.decoders[usize::from(secret)].implementation;
+        let Some(decoders) = tools.decoders else { return };
+        let table = decoders[usize::from(secret)].implementation;
         let mut input = Input(&der);
         let mut place = (ptr::null::<u8>(), 0usize);
         // SAFETY: the functions are called as libcrypto does; `take` leaves the key with the
@@ -336,7 +341,11 @@ fn wrap(group: &TlsGroup, key: &[u8], secret: bool) -> Vec<u8> {
         der.extend(contents);
         der
     };
-    let algorithm = item(0x30, &item(0x06, &group.oid_der()));
+    let algorithm = item(0x30, &item(0x06, &group.identifier.map(Identifier::der).unwrap_or_default()));
+    // The expanded form of ML-KEM's secret keys is an octet string within the octet string.
+    let is_nested = secret && matches!(group.identifier, Some(Identifier::Nist(_)));
+    let inner = if is_nested { item(0x04, key) } else { key.to_vec() };
+    let key = &inner[..];
     if secret {
         item(0x30, &[item(0x02, &[0]), algorithm, item(0x04, key)].concat())
     } else {

@@ -19,7 +19,7 @@ pub enum Error {
     /// 7748, section 6.1).
     SmallOrder,
     /// Refused by Streamlined NTRU Prime or ML-KEM.
-    Sntrup(sntrup::Error),
+    Kem(sntrup::Error),
     /// The random source failed.
     RandomSource,
 }
@@ -43,7 +43,7 @@ impl From<sntrup::Error> for Error {
     fn from(error: sntrup::Error) -> Self {
         match error {
             sntrup::Error::RandomSource => Error::RandomSource,
-            error => Error::Sntrup(error),
+            error => Error::Kem(error),
         }
     }
 }
@@ -65,7 +65,7 @@ impl fmt::Display for Error {
                 write!(f, "{object} of {actual} bytes: expected {expected}")
             }
             Error::SmallOrder => f.write_str("X25519 public key has small order"),
-            Error::Sntrup(error) => error.fmt(f),
+            Error::Kem(error) => error.fmt(f),
             Error::RandomSource => f.write_str("the random source failed"),
         }
     }

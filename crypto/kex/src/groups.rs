@@ -1,23 +1,27 @@
 //! The table of TLS groups.
 
+use mlkem::{MlKem512, MlKem768, MlKem1024};
 use sntrup::{Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277};
 
-use crate::{Hybrid, Kem, Sntrup, X25519};
+use crate::{Hybrid, Kem, MlKem, Sntrup, X25519};
 
 /// A TLS 1.3 group: what is negotiated, and what its key shares are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsGroup {
-    /// Its name, also that of the algorithm.
+    /// Its name, as in a list of groups for libssl.
     pub name: &'static str,
+    /// The names of its algorithm, separated by colons, as OpenSSL has them.
+    pub algorithm_names: &'static str,
     /// A description of the group in words.
     pub description: &'static str,
-    /// Its code point unless configured otherwise.
+    /// Its code point, unless it is private and configured otherwise.
     pub code_point: u16,
-    /// Classical security in bits: the core-SVP estimate of the round-3 submission.
+    /// Classical security in bits. sntrup: the core-SVP estimate of the round-3 submission. ML-KEM:
+    /// that of OpenSSL, so that its security levels treat both implementations alike.
     pub security_bits: u32,
-    /// Last arc of its object identifier, below [`OID_ROOT`].
-    pub oid_arc: u8,
+    /// The algorithm's object identifier, if there is one. Only such keys can be written as files.
+    pub identifier: Option<Identifier>,
     /// Bytes of the client's key share.
     pub public_key_bytes: usize,
     /// Bytes of the server's key share.
@@ -29,23 +33,45 @@ pub struct TlsGroup {
 }
 
 /// Code points for private use (RFC 8446, section 4.2.7).
-pub const CODE_POINTS: core::ops::RangeInclusive<u16> = 0xFE00..=0xFEFF;
+pub const PRIVATE_CODE_POINTS: core::ops::RangeInclusive<u16> = 0xFE00..=0xFEFF;
 
-/// The UUID under which the object identifiers lie: 2.25.{this}.{arc}. No object identifiers are
-/// registered for these algorithms.
-pub const OID_ROOT: u128 = 0x1ef2_1ab6_9a30_408a_80fe_a499_b69b_0fa6;
+/// An object identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Identifier {
+    /// Below [`UUID`]: 2.25.{UUID}.{last arc}. No identifiers are registered for sntrup.
+    Uuid(u8),
+    /// Below NIST's arc of KEMs: 2.16.840.1.101.3.4.4.{last arc}.
+    Nist(u8),
+}
 
-impl TlsGroup {
-    /// Its object identifier in dotted form.
-    pub fn oid(&self) -> String {
-        format!("2.25.{OID_ROOT}.{}", self.oid_arc)
+/// The UUID under which object identifiers of our own lie.
+pub const UUID: u128 = 0x1ef2_1ab6_9a30_408a_80fe_a499_b69b_0fa6;
+
+impl Identifier {
+    /// The arcs after the first two, which are merged in DER.
+    fn arcs(self) -> (u8, Vec<u128>) {
+        // Public: an identifier.
+        match self {
+            Identifier::Uuid(last) => (2 * 40 + 25, vec![UUID, last.into()]), // Public: as above.
+            Identifier::Nist(last) => {
+                (2 * 40 + 16, vec![840, 1, 101, 3, 4, 4, last.into()]) // Public: as above.
+            }
+        }
     }
 
-    /// The contents of its object identifier in DER: arcs in base 128, the first two merged.
-    pub fn oid_der(&self) -> Vec<u8> {
+    /// The identifier in dotted form.
+    pub fn dotted(self) -> String {
+        let (merged, arcs) = self.arcs();
+        let start = format!("2.{}", merged - 2 * 40);
+        arcs.iter().fold(start, |text, arc| format!("{text}.{arc}"))
+    }
+
+    /// The contents of the identifier in DER: arcs in base 128.
+    pub fn der(self) -> Vec<u8> {
         // Public: an identifier.
-        let mut der = vec![2 * 40 + 25]; // Public: as above.
-        for arc in [OID_ROOT, self.oid_arc.into()] {
+        let (merged, arcs) = self.arcs();
+        let mut der = vec![merged]; // Public: as above.
+        for arc in arcs {
             let digits = (u128::BITS - arc.leading_zeros()).div_ceil(7).max(1);
             for digit in (0..digits).rev() {
                 let more = if digit > 0 { 0x80 } else { 0 };
@@ -53,6 +79,18 @@ impl TlsGroup {
             }
         }
         der
+    }
+}
+
+impl TlsGroup {
+    /// The first name of its algorithm.
+    pub fn algorithm(&self) -> &'static str {
+        self.algorithm_names.split(':').next().unwrap_or(self.name)
+    }
+
+    /// Whether its code point is for private use: no other software has the group.
+    pub fn is_private(&self) -> bool {
+        PRIVATE_CODE_POINTS.contains(&self.code_point)
     }
 }
 
@@ -71,14 +109,18 @@ pub trait GroupVisitor {
 }
 
 macro_rules! tls_groups {
-    ($($name:literal: $kem:ty, $code_point:literal, $security_bits:literal, $arc:literal, $description:literal;)*) => {
+    ($(
+        $name:literal $(($algorithm_names:literal))?: $kem:ty,
+        $code_point:literal, $security_bits:literal, $identifier:expr, $description:literal;
+    )*) => {
         $(impl TlsKem for $kem {
             const GROUP: &'static TlsGroup = &TlsGroup {
                 name: $name,
+                algorithm_names: [$($algorithm_names,)? $name][0],
                 description: $description,
                 code_point: $code_point,
                 security_bits: $security_bits,
-                oid_arc: $arc,
+                identifier: $identifier,
                 public_key_bytes: Self::PUBLIC_KEY_BYTES,
                 ciphertext_bytes: Self::CIPHERTEXT_BYTES,
                 secret_key_bytes: Self::SECRET_KEY_BYTES,
@@ -101,7 +143,7 @@ macro_rules! tls_groups {
 
 /// The groups that a deployment needs unless it has reasons of its own: their names in
 /// [`TLS_GROUPS`].
-pub const RECOMMENDED_GROUPS: [&str; 2] = ["sntrup761", "X25519SNTRUP761"];
+pub const RECOMMENDED_GROUPS: [&str; 3] = ["X25519MLKEM768", "sntrup761", "X25519SNTRUP761"];
 
 /// The place of a name in the table.
 const fn place(name: &str) -> usize {
@@ -121,23 +163,30 @@ const fn is_equal(a: &[u8], b: &[u8]) -> bool {
 }
 
 tls_groups! {
-    "sntrup653": Sntrup<Sntrup653>, 0xFEE0, 129, 1, "Streamlined NTRU Prime 653";
-    "sntrup761": Sntrup<Sntrup761>, 0xFEE1, 153, 2, "Streamlined NTRU Prime 761";
-    "sntrup857": Sntrup<Sntrup857>, 0xFEE2, 175, 3, "Streamlined NTRU Prime 857";
-    "sntrup953": Sntrup<Sntrup953>, 0xFEE3, 196, 4, "Streamlined NTRU Prime 953";
-    "sntrup1013": Sntrup<Sntrup1013>, 0xFEE4, 209, 5, "Streamlined NTRU Prime 1013";
-    "sntrup1277": Sntrup<Sntrup1277>, 0xFEE5, 270, 6, "Streamlined NTRU Prime 1277";
-    "X25519SNTRUP653": Hybrid<Sntrup<Sntrup653>, X25519>, 0xFEE8, 129, 7,
+    "X25519MLKEM768": Hybrid<MlKem<MlKem768>, X25519>, 0x11EC, 192, None, "ML-KEM-768 with X25519";
+    "MLKEM512" ("ML-KEM-512:MLKEM512:id-alg-ml-kem-512"): MlKem<MlKem512>, 0x0200, 128,
+        Some(Identifier::Nist(1)), "ML-KEM-512";
+    "MLKEM768" ("ML-KEM-768:MLKEM768:id-alg-ml-kem-768"): MlKem<MlKem768>, 0x0201, 192,
+        Some(Identifier::Nist(2)), "ML-KEM-768";
+    "MLKEM1024" ("ML-KEM-1024:MLKEM1024:id-alg-ml-kem-1024"): MlKem<MlKem1024>, 0x0202, 256,
+        Some(Identifier::Nist(3)), "ML-KEM-1024";
+    "sntrup653": Sntrup<Sntrup653>, 0xFEE0, 129, Some(Identifier::Uuid(1)), "Streamlined NTRU Prime 653";
+    "sntrup761": Sntrup<Sntrup761>, 0xFEE1, 153, Some(Identifier::Uuid(2)), "Streamlined NTRU Prime 761";
+    "sntrup857": Sntrup<Sntrup857>, 0xFEE2, 175, Some(Identifier::Uuid(3)), "Streamlined NTRU Prime 857";
+    "sntrup953": Sntrup<Sntrup953>, 0xFEE3, 196, Some(Identifier::Uuid(4)), "Streamlined NTRU Prime 953";
+    "sntrup1013": Sntrup<Sntrup1013>, 0xFEE4, 209, Some(Identifier::Uuid(5)), "Streamlined NTRU Prime 1013";
+    "sntrup1277": Sntrup<Sntrup1277>, 0xFEE5, 270, Some(Identifier::Uuid(6)), "Streamlined NTRU Prime 1277";
+    "X25519SNTRUP653": Hybrid<Sntrup<Sntrup653>, X25519>, 0xFEE8, 129, Some(Identifier::Uuid(7)),
         "Streamlined NTRU Prime 653 with X25519";
-    "X25519SNTRUP761": Hybrid<Sntrup<Sntrup761>, X25519>, 0xFEE9, 153, 8,
+    "X25519SNTRUP761": Hybrid<Sntrup<Sntrup761>, X25519>, 0xFEE9, 153, Some(Identifier::Uuid(8)),
         "Streamlined NTRU Prime 761 with X25519";
-    "X25519SNTRUP857": Hybrid<Sntrup<Sntrup857>, X25519>, 0xFEEA, 175, 9,
+    "X25519SNTRUP857": Hybrid<Sntrup<Sntrup857>, X25519>, 0xFEEA, 175, Some(Identifier::Uuid(9)),
         "Streamlined NTRU Prime 857 with X25519";
-    "X25519SNTRUP953": Hybrid<Sntrup<Sntrup953>, X25519>, 0xFEEB, 196, 10,
+    "X25519SNTRUP953": Hybrid<Sntrup<Sntrup953>, X25519>, 0xFEEB, 196, Some(Identifier::Uuid(10)),
         "Streamlined NTRU Prime 953 with X25519";
-    "X25519SNTRUP1013": Hybrid<Sntrup<Sntrup1013>, X25519>, 0xFEEC, 209, 11,
+    "X25519SNTRUP1013": Hybrid<Sntrup<Sntrup1013>, X25519>, 0xFEEC, 209, Some(Identifier::Uuid(11)),
         "Streamlined NTRU Prime 1013 with X25519";
-    "X25519SNTRUP1277": Hybrid<Sntrup<Sntrup1277>, X25519>, 0xFEED, 270, 12,
+    "X25519SNTRUP1277": Hybrid<Sntrup<Sntrup1277>, X25519>, 0xFEED, 270, Some(Identifier::Uuid(12)),
         "Streamlined NTRU Prime 1277 with X25519";
 }
 
@@ -169,16 +218,39 @@ mod tests {
 
         assert!(RECOMMENDED_GROUPS.iter().all(|name| group_named(name).is_some()));
         let points: HashSet<_> = TLS_GROUPS.iter().map(|g| g.code_point).collect();
-        let arcs: HashSet<_> = TLS_GROUPS.iter().map(|g| g.oid_arc).collect();
-        assert_eq!((points.len(), arcs.len()), (TLS_GROUPS.len(), TLS_GROUPS.len()));
-        assert!(points.iter().all(|point| CODE_POINTS.contains(point)));
+        assert_eq!(points.len(), TLS_GROUPS.len());
+        let identifiers: Vec<_> = TLS_GROUPS.iter().filter_map(|g| g.identifier).collect();
+        assert_eq!(identifiers.iter().collect::<HashSet<_>>().len(), identifiers.len());
         // OpenSSL keeps algorithm names, of which the identifier is one, in buffers of 50 bytes.
-        assert!(TLS_GROUPS.iter().all(|g| g.oid().len() < 50));
+        assert!(identifiers.iter().all(|identifier| identifier.dotted().len() < 50));
+    }
+
+    /// Sizes and code points of draft-ietf-tls-ecdhe-mlkem and draft-ietf-tls-mlkem.
+    #[test]
+    fn groups_of_the_drafts_are_as_the_drafts_have_them() {
+        for (name, algorithm, code_point, client_bytes, server_bytes, secret_bytes) in [
+            ("X25519MLKEM768", "X25519MLKEM768", 0x11EC, 1216, 1120, 64),
+            ("MLKEM512", "ML-KEM-512", 0x0200, 800, 768, 32),
+            ("MLKEM768", "ML-KEM-768", 0x0201, 1184, 1088, 32),
+            ("MLKEM1024", "ML-KEM-1024", 0x0202, 1568, 1568, 32),
+        ] {
+            let group = group_named(name).unwrap();
+            assert_eq!((group.algorithm(), group.code_point), (algorithm, code_point));
+            assert_eq!(
+                (group.public_key_bytes, group.ciphertext_bytes, group.shared_secret_bytes),
+                (client_bytes, server_bytes, secret_bytes)
+            );
+            assert!(!group.is_private());
+        }
+        assert!(group_named("sntrup761").unwrap().is_private());
     }
 
     #[test]
-    fn identifiers_encode_the_uuid() {
-        let der = TLS_GROUPS[0].oid_der();
+    fn identifiers_encode_their_arcs() {
+        let nist = Identifier::Nist(2);
+        assert_eq!(nist.dotted(), "2.16.840.1.101.3.4.4.2");
+        assert_eq!(nist.der(), [0x60, 0x86, 0x48, 1, 101, 3, 4, 4, 2]);
+        let der = Identifier::Uuid(1).der();
         let mut arcs = vec![0u128];
         for byte in &der[1..] {
             let last = arcs.last_mut().unwrap();
@@ -187,6 +259,7 @@ mod tests {
                 arcs.push(0);
             }
         }
-        assert_eq!((der[0], &arcs[..]), (105, &[OID_ROOT, 1, 0][..]));
+        assert_eq!((der[0], &arcs[..]), (105, &[UUID, 1, 0][..]));
+        assert_eq!(Identifier::Uuid(1).dotted(), format!("2.25.{UUID}.1"));
     }
 }

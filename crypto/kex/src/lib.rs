@@ -40,8 +40,8 @@ mod x25519;
 
 pub use error::Error;
 pub use groups::{
-    CODE_POINTS, GroupVisitor, OID_ROOT, RECOMMENDED_GROUPS, TLS_GROUPS, TlsGroup, TlsKem,
-    group_named, visit_groups,
+    GroupVisitor, Identifier, PRIVATE_CODE_POINTS, RECOMMENDED_GROUPS, TLS_GROUPS, TlsGroup,
+    TlsKem, UUID, group_named, visit_groups,
 };
 pub use hybrid::{Ephemeral, Hybrid};
 pub use lanes::{Backend, BackendError};

@@ -14,7 +14,9 @@ macro_rules! kems_of_libraries {
         $(#[$documentation:meta])*
         $kem:ident: $library:ident
             public $PublicKey:ident $PUBLIC_KEY_BYTES:ident $public_key:ident
-            secret $SecretKey:ident $SECRET_KEY_BYTES:ident;
+            secret $SecretKey:ident $SECRET_KEY_BYTES:ident
+            check $check:ident
+            { $($more:tt)* }
     )*) => {$(
         $(#[$documentation])*
         pub struct $kem<P>(PhantomData<P>);
@@ -24,6 +26,8 @@ macro_rules! kems_of_libraries {
             const SECRET_KEY_BYTES: usize = P::$SECRET_KEY_BYTES;
             const CIPHERTEXT_BYTES: usize = P::CIPHERTEXT_BYTES;
             const SHARED_SECRET_BYTES: usize = $library::SHARED_SECRET_BYTES;
+
+            $($more)*
 
             type PublicKey = $library::$PublicKey<P>;
             type SecretKey = $library::$SecretKey<P>;
@@ -62,7 +66,7 @@ macro_rules! kems_of_libraries {
             }
 
             fn check(key: &Self::SecretKey, backend: Backend) -> Result<(), Error> {
-                Ok(key.check(backend)?)
+                Ok(key.$check(backend)?)
             }
 
             fn encapsulate<R: TryCryptoRng + ?Sized>(
@@ -132,12 +136,29 @@ kems_of_libraries! {
     /// Streamlined NTRU Prime with parameter set `P`.
     Sntrup: sntrup
         public PublicKey PUBLIC_KEY_BYTES public_key
-        secret SecretKey SECRET_KEY_BYTES;
+        secret SecretKey SECRET_KEY_BYTES
+        check check
+        {}
     /// ML-KEM with parameter set `P`. The public key is the encapsulation key, the secret key is
     /// the decapsulation key.
     MlKem: mlkem
         public EncapsulationKey ENCAPSULATION_KEY_BYTES encapsulation_key
-        secret DecapsulationKey DECAPSULATION_KEY_BYTES;
+        secret DecapsulationKey DECAPSULATION_KEY_BYTES
+        check check_pairwise
+        {
+            const SEED_BYTES: usize = mlkem::SEED_BYTES;
+
+            fn read_seed(backend: Backend, seed: &[u8]) -> Result<Self::SecretKey, Error> {
+                let (expected, actual) = (Self::SEED_BYTES, seed.len());
+                let wrong = |_| Error::Length { object: "seed", expected, actual };
+                let seed = seed.try_into().map_err(wrong)?;
+                Ok(mlkem::KeyPair::from_seed(backend, seed).into_parts().1)
+            }
+
+            fn write_seed(key: &Self::SecretKey, out: &mut [u8]) -> bool {
+                out.try_into().is_ok_and(|out| key.write_seed(out))
+            }
+        }
 }
 
 impl<P: sntrup::Operations> Storable for sntrup::SecretKey<P> {

@@ -40,6 +40,8 @@ pub trait Kem: Send + Sync + Sized + 'static {
     const CIPHERTEXT_BYTES: usize;
     /// Bytes of a shared secret.
     const SHARED_SECRET_BYTES: usize;
+    /// Bytes of the seed that stands for a key pair; 0 if the KEM has none.
+    const SEED_BYTES: usize = 0;
 
     /// A checked public key.
     type PublicKey: Clone + PartialEq + Send + Sync;
@@ -79,6 +81,19 @@ pub trait Kem: Send + Sync + Sized + 'static {
 
     /// Writes a secret key.
     fn write_secret_key(key: &Self::SecretKey, out: &mut [u8]);
+
+    /// The secret key of a seed.
+    ///
+    /// # Errors
+    /// The length is wrong, or the KEM has no seeds.
+    fn read_seed(_backend: Backend, seed: &[u8]) -> Result<Self::SecretKey, Error> {
+        Err(Error::Length { object: "seed", expected: 0, actual: seed.len() })
+    }
+
+    /// Writes the seed of a secret key, and returns true. Returns false if it is not known.
+    fn write_seed(_key: &Self::SecretKey, _out: &mut [u8]) -> bool {
+        false
+    }
 
     /// The public half of a secret key.
     fn public_key(key: &Self::SecretKey) -> Self::PublicKey;

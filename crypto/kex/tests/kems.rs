@@ -232,7 +232,7 @@ fn non_canonical_keys<P: mlkem::Operations>() {
         let secret = secret_bytes::<MlKem<P>>(&pair.secret);
         let coefficients = 384 * P::K;
         let kind = |error: Option<Error>| match error {
-            Some(Error::Sntrup(error)) => error.to_string(),
+            Some(Error::Kem(error)) => error.to_string(),
             other => panic!("{other:?}"),
         };
         // The smallest value that is not below q, in the first and the last coefficient.

@@ -203,6 +203,24 @@ impl<P: Operations> DecapsulationKey<P> {
         Ok(())
     }
 
+    /// [`DecapsulationKey::check`], and that a secret encapsulated with the encapsulation key
+    /// arrives (FIPS 203, section 7.1: pair-wise consistency).
+    ///
+    /// # Errors
+    /// As [`DecapsulationKey::check`], or the two halves do not belong together.
+    pub fn check_pairwise(&self, backend: Backend) -> Result<(), Error> {
+        self.check(backend)?;
+        let (ciphertext, sent) = self.encapsulation_key().encapsulate_derand(backend, &[0; SEED]);
+        let received = self.decapsulate(backend, &ciphertext);
+        let pairs = sent.as_bytes().iter().zip(received.as_bytes());
+        let difference = pairs.fold(0, |difference, (a, b)| difference | (a ^ b));
+        // Public: whether a key is usable.
+        if core::hint::black_box(difference) != 0 {
+            return Err(Error::Inconsistent { object: object::<P>("decapsulation key") });
+        }
+        Ok(())
+    }
+
     /// The shared secret of `ciphertext`. If [`EncapsulationKey::encapsulate`] did not make it for
     /// this key, the result, in the same time, is a secret that nobody else knows (implicit
     /// rejection).

@@ -214,7 +214,7 @@ mod tests {
         for name in ["sntrup761", "sntrup857"] {
             let group = kex::group_named(name).unwrap();
             // Object identifiers in the header are lists of arcs.
-            let arcs = group.oid().replace('.', "L,") + "L";
+            let arcs = group.identifier.unwrap().dotted().replace('.', "L,") + "L";
             writeln!(source, "#define TEXT(...) #__VA_ARGS__\n#define ARCS(...) TEXT(__VA_ARGS__)")
                 .unwrap();
             writeln!(

@@ -55,6 +55,16 @@ impl<K: Kem> KeyMaterial<K> {
         Ok(Some(bytes))
     }
 
+    /// The seed of the key pair, [`Kem::SEED_BYTES`] bytes, if it is known.
+    ///
+    /// # Errors
+    /// No memory for them.
+    pub fn seed_bytes(&self) -> Result<Option<Secret<[u8]>>, NoMemory> {
+        let Some(secret) = self.secret() else { return Ok(None) };
+        let mut bytes = Secret::<[u8]>::try_slice(K::SEED_BYTES)?;
+        Ok(K::write_seed(secret, &mut bytes).then_some(bytes))
+    }
+
     /// Reads a public key from its encoding.
     ///
     /// # Errors
@@ -68,7 +78,18 @@ impl<K: Kem> KeyMaterial<K> {
     /// # Errors
     /// As [`Kem::read_secret_key`].
     pub fn from_secret_bytes(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        let secret = K::read_secret_key(backend, bytes)?;
-        Ok(KeyMaterial::Pair(KeyPair { public: K::public_key(&secret), secret }))
+        Ok(Self::of_secret(K::read_secret_key(backend, bytes)?))
+    }
+
+    /// The key pair of a seed.
+    ///
+    /// # Errors
+    /// As [`Kem::read_seed`].
+    pub fn from_seed(backend: Backend, seed: &[u8]) -> Result<Self, Error> {
+        Ok(Self::of_secret(K::read_seed(backend, seed)?))
+    }
+
+    fn of_secret(secret: K::SecretKey) -> Self {
+        KeyMaterial::Pair(KeyPair { public: K::public_key(&secret), secret })
     }
 }

@@ -9,10 +9,11 @@ use openssl_abi::{
 };
 
 /// Names that later releases of OpenSSL added, with the release. Older headers may lack them.
-const ADDED: [(&str, &str); 6] = [
+const ADDED: [(&str, &str); 7] = [
     ("OSSL_FUNC_SIGNATURE_SIGN_MESSAGE_INIT", "0x30400000L"),
     ("OSSL_FUNC_SIGNATURE_VERIFY_MESSAGE_INIT", "0x30400000L"),
     ("OSSL_PKEY_PARAM_DHKEM_IKM", "0x30200000L"),
+    ("OSSL_PKEY_PARAM_ML_KEM_SEED", "0x30500000L"),
     ("OSSL_PKEY_PARAM_SECURITY_CATEGORY", "0x30600000L"),
     ("OSSL_SIGNATURE_PARAM_INSTANCE", "0x30200000L"),
     ("OSSL_SIGNATURE_PARAM_CONTEXT_STRING", "0x30200000L"),

@@ -10,10 +10,12 @@ use kex::{Backend, BackendError, TLS_GROUPS, TlsGroup};
 use keypool::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
 use openssl_abi::Core;
 use settings::{
-    BACKEND, BATCH, CODE_POINTS, ED25519, GROUPS, KEY_FILES, Key, MAX_AGE, POOL, REFILL,
+    BACKEND, BATCH, CODE_POINTS, ED25519, GROUPS, KEY_FILES, KEY_FORMS, Key, MAX_AGE, POOL, REFILL,
     STATISTICS, WARM_UP, WARM_UP_LOAD, X25519, code_point_key, default_groups,
 };
 use warmup::{Load, Mode};
+
+use crate::seed_key;
 
 /// Code points of groups that libssl may have itself, and reserved ones (RFC 8446).
 const TAKEN: &[RangeInclusive<u16>] =
@@ -28,6 +30,7 @@ pub(crate) struct Config {
     /// The groups that are offered.
     pub(crate) groups: Vec<&'static TlsGroup>,
     pub(crate) key_files: bool,
+    pub(crate) key_forms: Vec<seed_key::Form>,
     pub(crate) pools: Settings,
     pub(crate) warm_up: warmup::Settings,
     pub(crate) x25519: Choice,
@@ -78,7 +81,8 @@ impl Config {
         let mut code_points = Vec::<u16>::with_capacity(TLS_GROUPS.len());
         for group in TLS_GROUPS {
             let key = code_point_key(group.name);
-            let code_point = match value(&key) {
+            let configured = if group.is_private() { value(&key) } else { None };
+            let code_point = match configured {
                 Some(value) => code_point(&value).ok_or(ConfigError::CodePoint { key, value })?,
                 None => group.code_point,
             };
@@ -98,6 +102,13 @@ impl Config {
                 settings::groups(text).ok()
             })?,
             key_files: setting(&value, KEY_FILES, false, "on or off", on_or_off)?,
+            key_forms: setting(
+                &value,
+                KEY_FORMS,
+                seed_key::Form::DEFAULT.to_vec(),
+                "some of seed-priv, priv-only and seed-only, separated by commas",
+                seed_key::Form::list,
+            )?,
             pools: pools(&value)?,
             warm_up: warm_up(&value)?,
             x25519: choice(&value, X25519)?,
@@ -228,7 +239,11 @@ mod tests {
         {
             assert_eq!(code_point(bad), None, "{bad}");
         }
-        assert!(TLS_GROUPS.iter().all(|g| code_point(&g.code_point.to_string()).is_some()));
+        // A private code point cannot be moved to that of another group.
+        for group in TLS_GROUPS {
+            let is_free = code_point(&group.code_point.to_string()).is_some();
+            assert_eq!(is_free, group.is_private(), "{}", group.name);
+        }
     }
 
     fn pools_of(key: &'static str, text: &str) -> Result<Settings, String> {

@@ -7,6 +7,7 @@ use openssl_abi::Core;
 use warmup::WarmUp;
 
 use crate::pools::GroupPools;
+use crate::seed_key;
 use crate::table::Tables;
 
 /// The provider context: one load of the module into one library context.
@@ -20,8 +21,12 @@ pub(crate) struct Provider {
     pub(crate) pools: GroupPools,
     pub(crate) warm_up: WarmUp,
     pub(crate) tables: Tables,
+    /// The forms of private keys with seeds in files, in order of preference.
+    pub(crate) key_forms: Vec<seed_key::Form>,
     /// Whether the provider announces the TLS group x25519, which old releases require.
     pub(crate) announces_x25519: bool,
+    /// Whether the provider announces the groups of ML-KEM: libssl does not have them itself.
+    pub(crate) announces_ml_kem: bool,
 }
 
 impl Provider {

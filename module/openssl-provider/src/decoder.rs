@@ -20,6 +20,7 @@ use crate::group_key::{GroupKey, Key, KeyMaterial};
 use crate::keymgmt::KeyManagement;
 use crate::memory;
 use crate::reason;
+use crate::seed_key::{SeedKey, SeedKeyError};
 
 /// Longer objects are not keys of the module.
 const MAX_DER_BYTES: usize = 16 * 1024;
@@ -94,13 +95,22 @@ impl<K: TlsKem, const SECRET: bool> FromDer<K, SECRET> {
             } else {
                 public_from_der(K::GROUP, &der)
             };
+            let backend = provider.backend;
             let material = match found {
                 Found::NotOurs => return 1,
                 Found::Malformed(problem) => return refuse(problem),
-                Found::Key(bytes) if SECRET => {
-                    KeyMaterial::<K>::from_secret_bytes(provider.backend, bytes)
+                Found::Key(bytes) if SECRET && K::SEED_BYTES > 0 => {
+                    match SeedKey::from_der(bytes) {
+                        Some(parts) => parts.read::<K>(backend),
+                        None => return refuse("expected a seed, an expanded key, or both"),
+                    }
                 }
-                Found::Key(bytes) => KeyMaterial::from_public_bytes(provider.backend, bytes),
+                Found::Key(bytes) if SECRET => {
+                    KeyMaterial::<K>::from_secret_bytes(backend, bytes).map_err(SeedKeyError::Key)
+                }
+                Found::Key(bytes) => {
+                    KeyMaterial::from_public_bytes(backend, bytes).map_err(SeedKeyError::Key)
+                }
             };
             match (material, callback) {
                 (Ok(material), Some(callback)) => {
@@ -180,7 +190,7 @@ unsafe fn pass_to_libcrypto<K: TlsKem>(
     callback: Callback,
     argument: *mut c_void,
 ) -> c_int {
-    let Ok(name) = CString::new(K::GROUP.name) else { return 0 };
+    let Ok(name) = CString::new(K::GROUP.algorithm()) else { return 0 };
     let mut place = key.into_raw();
     let reference = (&raw mut place).cast::<u8>();
     let params = [

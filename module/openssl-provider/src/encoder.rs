@@ -11,7 +11,7 @@ use openssl_abi::{
     CoreBio, Dispatch, Param, ParamType, Params, Passphrase, PassphraseCallback, guard, names,
     selection,
 };
-use secret::NoMemory;
+use secret::{NoMemory, Secret};
 use zeroize::Zeroizing;
 
 use crate::context::Provider;
@@ -23,6 +23,7 @@ use crate::key::{KeyType, Raised};
 use crate::keymgmt::KeyManagement;
 use crate::memory::Buffer;
 use crate::reason;
+use crate::seed_key::{Form as KeyForm, SeedKey};
 
 /// Maximum length of a passphrase in bytes, as in libcrypto.
 const PASSPHRASE_BYTES: usize = 1024;
@@ -194,7 +195,8 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
             };
             // SAFETY: callback and argument come from libcrypto together.
             let passphrase = unsafe { PassphraseCallback::new(passphrase, argument) };
-            match Self::contents(&material, wanted, encoding.cipher, &passphrase) {
+            let forms = &provider.key_forms;
+            match Self::contents(&material, wanted, encoding.cipher, forms, &passphrase) {
                 Ok(bytes) => {
                     // SAFETY: libcrypto's stream, valid during this call.
                     let mut out = unsafe { provider.core.bio(out) };
@@ -212,24 +214,21 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
         material: &KeyMaterial<K>,
         wanted: c_int,
         cipher: Option<Cipher>,
+        forms: &[KeyForm],
         passphrase: &PassphraseCallback,
     ) -> Result<Buffer, Refusal> {
         const NO_SECRET: Refusal = Refusal(reason::MISSING_KEY, "the key has no private half");
 
         let group = K::GROUP;
         let Some(structure) = Self::FORM_.structure else {
-            let is_wanted = wanted & selection::PRIVATE_KEY != 0;
-            let secret = if is_wanted { material.secret_bytes()? } else { None };
-            let public = material.public_bytes()?;
-            return Ok(text(group, secret.as_deref(), Some(&public))?);
+            return Self::shown(material, wanted & selection::PRIVATE_KEY != 0);
         };
         let (structure, der) = match (structure, cipher) {
             (Structure::SubjectPublicKeyInfo, _) => {
                 (structure, public_to_der(group, &material.public_bytes()?)?)
             }
             (Structure::PrivateKeyInfo, None) => {
-                let secret = material.secret_bytes()?.ok_or(NO_SECRET)?;
-                (structure, secret_to_der(group, &secret)?)
+                (structure, Self::private_key_info(material, forms)?.ok_or(NO_SECRET)?)
             }
             (Structure::EncryptedPrivateKeyInfo, None) => {
                 let message = "no cipher given to encrypt the key with";
@@ -238,8 +237,7 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
             // As in libcrypto's own encoders, a cipher turns a plain structure into the encrypted
             // one.
             (_, Some(cipher)) => {
-                let secret = material.secret_bytes()?.ok_or(NO_SECRET)?;
-                let plain = secret_to_der(group, &secret)?;
+                let plain = Self::private_key_info(material, forms)?.ok_or(NO_SECRET)?;
                 let mut buffer = Zeroizing::new([0; PASSPHRASE_BYTES]);
                 let none = Refusal(reason::ENCODING, "no passphrase given to encrypt the key with");
                 let length = passphrase.ask(&mut *buffer).ok_or(none)?;
@@ -248,6 +246,49 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
             }
         };
         Ok(if Self::FORM_.pem { pem(structure, &der)? } else { der }.into())
+    }
+
+    /// A PrivateKeyInfo, `None` if there is no private half.
+    fn private_key_info(
+        material: &KeyMaterial<K>,
+        forms: &[KeyForm],
+    ) -> Result<Option<Secret<[u8]>>, Refusal> {
+        const NO_SEED: Refusal = Refusal(
+            reason::ENCODING,
+            "the key's seed is not known: expected priv-only in ml-kem.output_formats",
+        );
+
+        let Some(secret) = material.secret_bytes()? else { return Ok(None) };
+        if K::SEED_BYTES == 0 {
+            return Ok(Some(secret_to_der(K::GROUP, &secret)?));
+        }
+        let seed = material.seed_bytes()?;
+        let key = SeedKey { seed: seed.as_deref(), expanded: Some(&secret) };
+        let key = key.to_der(forms).ok_or(NO_SEED)??;
+        Ok(Some(secret_to_der(K::GROUP, &key)?))
+    }
+
+    /// The key as text. The parts of ML-KEM's keys are named as OpenSSL names them.
+    fn shown(material: &KeyMaterial<K>, with_secret: bool) -> Result<Buffer, Refusal> {
+        let (secret_name, public_name) =
+            if K::SEED_BYTES > 0 { ("dk", "ek") } else { ("priv", "pub") };
+        let none = || Ok::<_, NoMemory>(None);
+        let secret = if with_secret { material.secret_bytes() } else { none() }?;
+        let seed = if with_secret { material.seed_bytes() } else { none() }?;
+        let public = material.public_bytes()?;
+        let mut parts = [("", &[][..]); 3];
+        let mut count = 0;
+        for (name, part) in [
+            ("seed", seed.as_deref()),
+            (secret_name, secret.as_deref()),
+            (public_name, Some(&*public)),
+        ] {
+            if let Some(part) = part {
+                parts[count] = (name, part);
+                count += 1;
+            }
+        }
+        Ok(text(K::GROUP, secret.is_some(), &parts[..count])?)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Encodings of keys: SubjectPublicKeyInfo (RFC 5280), PKCS#8 (RFC 5958), encrypted PKCS#8, PEM and
 //! text.
 //!
-//! The bit string holds the encoded public key and the octet string the encoded secret key. In
-//! hybrids sntrup's part comes first.
+//! The bit string holds the encoded public key and the octet string the encoded secret key: of
+//! ML-KEM as in RFC 9935 (module `seed_key`), of hybrids the parts in the order of key shares.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use der::asn1::{AnyRef, BitStringRef, OctetStringRef};
 use der::pem::{self, LineEnding};
 use der::{Decode, Encode, Sequence, Tag, Tagged};
 use getrandom::SysRng;
-use kex::TlsGroup;
+use kex::{Identifier, TlsGroup};
 use pkcs5::pbes2;
 use secret::{NoMemory, Secret};
 
@@ -73,9 +73,16 @@ impl<'a> AlgorithmIdentifier<'a> {
         Ok(AlgorithmIdentifier { oid: AnyRef::new(Tag::ObjectIdentifier, oid)?, parameters: None })
     }
 
-    fn is(&self, oid: &[u8]) -> bool {
-        self.oid.tag() == Tag::ObjectIdentifier && self.oid.value() == oid
+    fn is_of(&self, group: &TlsGroup) -> bool {
+        let is = |identifier: Identifier| self.oid.value() == identifier.der();
+        self.oid.tag() == Tag::ObjectIdentifier && group.identifier.is_some_and(is)
     }
+}
+
+/// The contents of the identifier of a group's algorithm.
+fn identifier(group: &TlsGroup) -> Result<Vec<u8>, WriteError> {
+    // Public: an identifier.
+    group.identifier.map(Identifier::der).ok_or(WriteError::Encoding)
 }
 
 /// The result of decoding.
@@ -115,7 +122,7 @@ impl From<der::Error> for WriteError {
 }
 
 /// Encodes into one allocation of the right size, as growing would leave copies of secrets behind.
-fn to_der(info: &impl Encode) -> Result<Secret<[u8]>, WriteError> {
+pub(crate) fn to_der(info: &impl Encode) -> Result<Secret<[u8]>, WriteError> {
     let length = usize::try_from(info.encoded_len()?)?;
     let mut der = memory::zeros(length)?;
     info.encode_to_slice(&mut der)?;
@@ -124,7 +131,7 @@ fn to_der(info: &impl Encode) -> Result<Secret<[u8]>, WriteError> {
 
 /// Encodes a public key as SubjectPublicKeyInfo.
 pub(crate) fn public_to_der(group: &TlsGroup, key: &[u8]) -> Result<Secret<[u8]>, WriteError> {
-    let oid = group.oid_der();
+    let oid = identifier(group)?;
     to_der(&SubjectPublicKeyInfo {
         algorithm: AlgorithmIdentifier::new(&oid)?,
         key: BitStringRef::from_bytes(key)?,
@@ -134,7 +141,7 @@ pub(crate) fn public_to_der(group: &TlsGroup, key: &[u8]) -> Result<Secret<[u8]>
 /// The public key in a SubjectPublicKeyInfo.
 pub(crate) fn public_from_der<'a>(group: &TlsGroup, der: &'a [u8]) -> Found<&'a [u8]> {
     let Ok(info) = SubjectPublicKeyInfo::from_der(der) else { return Found::NotOurs };
-    if !info.algorithm.is(&group.oid_der()) {
+    if !info.algorithm.is_of(group) {
         return Found::NotOurs;
     }
     if info.algorithm.parameters.is_some() {
@@ -148,7 +155,7 @@ pub(crate) fn public_from_der<'a>(group: &TlsGroup, der: &'a [u8]) -> Found<&'a 
 
 /// Encodes a secret key as PrivateKeyInfo.
 pub(crate) fn secret_to_der(group: &TlsGroup, key: &[u8]) -> Result<Secret<[u8]>, WriteError> {
-    let oid = group.oid_der();
+    let oid = identifier(group)?;
     to_der(&PrivateKeyInfo {
         version: 0,
         algorithm: AlgorithmIdentifier::new(&oid)?,
@@ -159,7 +166,7 @@ pub(crate) fn secret_to_der(group: &TlsGroup, key: &[u8]) -> Result<Secret<[u8]>
 /// The secret key in a PrivateKeyInfo.
 pub(crate) fn secret_from_der<'a>(group: &TlsGroup, der: &'a [u8]) -> Found<&'a [u8]> {
     let Ok(info) = PrivateKeyInfo::from_der(der) else { return Found::NotOurs };
-    if !info.algorithm.is(&group.oid_der()) {
+    if !info.algorithm.is_of(group) {
         return Found::NotOurs;
     }
     if info.version != 0 {
@@ -245,21 +252,20 @@ const LINE_TEXT_BYTES: usize = 4 + 3 * LINE_BYTES + 1;
 /// Upper bound of the other lines in bytes, group names included.
 const HEADINGS_BYTES: usize = 128;
 
-/// A key as text for people.
+/// A key as text for people: its parts with their names.
 pub(crate) fn text(
     group: &TlsGroup,
-    secret: Option<&[u8]>,
-    public: Option<&[u8]>,
+    is_private: bool,
+    parts: &[(&str, &[u8])],
 ) -> Result<Buffer, WriteError> {
-    let kind = if secret.is_some() { "Private-Key" } else { "Public-Key" };
-    let lines = |part: Option<&[u8]>| part.map_or(0, |part| part.len().div_ceil(LINE_BYTES));
-    let room = HEADINGS_BYTES + LINE_TEXT_BYTES * (lines(secret) + lines(public));
-    let mut text = Buffer::with_room(room)?;
-    writeln!(text, "{} {kind}:", group.name)?;
-    for (name, part) in [("priv", secret), ("pub", public)] {
-        let Some(part) = part else { continue };
+    let kind = if is_private { "Private-Key" } else { "Public-Key" };
+    let lines = |part: &[u8]| part.len().div_ceil(LINE_BYTES);
+    let count: usize = parts.iter().map(|(_, part)| lines(part)).sum();
+    let mut text = Buffer::with_room(HEADINGS_BYTES + LINE_TEXT_BYTES * count)?;
+    writeln!(text, "{} {kind}:", group.algorithm())?;
+    for (name, part) in parts {
         writeln!(text, "{name}:")?;
-        let count = lines(Some(part));
+        let count = lines(part);
         for (i, line) in part.chunks(LINE_BYTES).enumerate() {
             text.write_all(b"    ")?;
             for (j, byte) in line.iter().enumerate() {
@@ -278,14 +284,26 @@ mod tests {
 
     use super::*;
 
+    fn with_identifiers() -> impl Iterator<Item = &'static TlsGroup> {
+        TLS_GROUPS.iter().copied().filter(|group| group.identifier.is_some())
+    }
+
+    #[test]
+    fn keys_without_an_identifier_are_not_written() {
+        let group = kex::group_named("X25519MLKEM768").unwrap();
+        assert!(group.identifier.is_none());
+        assert!(matches!(public_to_der(group, &[1]), Err(WriteError::Encoding)));
+        assert!(matches!(secret_to_der(group, &[1]), Err(WriteError::Encoding)));
+    }
+
     #[test]
     fn keys_come_back_for_their_own_group_only() {
-        for group in TLS_GROUPS {
+        for group in with_identifiers() {
             let (public, secret) =
                 (vec![1; group.public_key_bytes], vec![2; group.secret_key_bytes]);
             let public_der = public_to_der(group, &public).unwrap();
             let secret_der = secret_to_der(group, &secret).unwrap();
-            for other in TLS_GROUPS {
+            for other in with_identifiers() {
                 let same = other.name == group.name;
                 let found = public_from_der(other, &public_der);
                 assert_eq!(found == Found::Key(&public[..]), same);
@@ -300,13 +318,13 @@ mod tests {
 
     #[test]
     fn text_shows_what_is_asked_for() {
-        let group = TLS_GROUPS[0];
-        let shown = text(group, None, Some(&[0xab; 16])).unwrap();
+        let group = kex::group_named("MLKEM768").unwrap();
+        let shown = text(group, false, &[("ek", &[0xab; 16])]).unwrap();
         let expected =
-            format!("sntrup653 Public-Key:\npub:\n    {}ab:\n    ab\n", "ab:".repeat(14));
+            format!("ML-KEM-768 Public-Key:\nek:\n    {}ab:\n    ab\n", "ab:".repeat(14));
         assert_eq!(&*shown, expected.as_bytes());
-        let shown = text(group, Some(&[1]), None).unwrap();
-        assert!(shown.starts_with(b"sntrup653 Private-Key:\npriv:\n    01\n"));
+        let shown = text(group, true, &[("dk", &[1])]).unwrap();
+        assert_eq!(&*shown, b"ML-KEM-768 Private-Key:\ndk:\n    01\n");
     }
 
     #[test]
@@ -314,7 +332,7 @@ mod tests {
         for group in TLS_GROUPS {
             for bytes in [0, 1, 14, 15, 16, group.secret_key_bytes] {
                 let part = vec![1; bytes];
-                text(group, Some(&part), Some(&part)).unwrap();
+                text(group, true, &[("seed", &part), ("priv", &part), ("pub", &part)]).unwrap();
             }
         }
     }

@@ -6,17 +6,63 @@ use core::marker::PhantomData;
 use kex::TlsKem;
 pub(crate) use keypool::KeyMaterial;
 use openssl_abi::{Param, ParamType, Params, ValueError, WrongType, names, selection};
-use secret::NoMemory;
+use secret::{NoMemory, Secret};
 
 use crate::context::Provider;
-use crate::key::{KeyType, Raised, SharedKey, selects};
-use crate::reason;
+use crate::key::{KEY_PAIR_TYPES, KeyType, Raised, SharedKey, selects};
+use crate::seed_key::SeedKey;
+use crate::{memory, reason};
 
 /// The type of the keys of `K`.
 pub(crate) struct GroupKey<K>(PhantomData<K>);
 
 /// A key of `K`.
 pub(crate) type Key<K> = SharedKey<GroupKey<K>>;
+
+/// Lists of parameters that depend on whether keys have seeds.
+struct Lists {
+    generation: &'static [Param],
+    gettable: &'static [Param],
+    key_pair: &'static [Param],
+}
+
+const PLAIN: Lists = Lists {
+    generation: &[Param::descriptor(names::GROUP, ParamType::Utf8), Param::END],
+    gettable: &[
+        Param::descriptor(names::BITS, ParamType::Integer),
+        Param::descriptor(names::SECURITY_BITS, ParamType::Integer),
+        Param::descriptor(names::MAX_SIZE, ParamType::Integer),
+        Param::descriptor(names::ENCODED_PUBLIC_KEY, ParamType::Octets),
+        Param::descriptor(names::PUBLIC_KEY, ParamType::Octets),
+        Param::descriptor(names::PRIVATE_KEY, ParamType::Octets),
+        Param::END,
+    ],
+    key_pair: KEY_PAIR_TYPES,
+};
+
+const WITH_SEED: Lists = Lists {
+    generation: &[
+        Param::descriptor(names::GROUP, ParamType::Utf8),
+        Param::descriptor(names::SEED, ParamType::Octets),
+        Param::END,
+    ],
+    gettable: &[
+        Param::descriptor(names::BITS, ParamType::Integer),
+        Param::descriptor(names::SECURITY_BITS, ParamType::Integer),
+        Param::descriptor(names::MAX_SIZE, ParamType::Integer),
+        Param::descriptor(names::ENCODED_PUBLIC_KEY, ParamType::Octets),
+        Param::descriptor(names::PUBLIC_KEY, ParamType::Octets),
+        Param::descriptor(names::PRIVATE_KEY, ParamType::Octets),
+        Param::descriptor(names::SEED, ParamType::Octets),
+        Param::END,
+    ],
+    key_pair: &[
+        Param::descriptor(names::PUBLIC_KEY, ParamType::Octets),
+        Param::descriptor(names::PRIVATE_KEY, ParamType::Octets),
+        Param::descriptor(names::SEED, ParamType::Octets),
+        Param::END,
+    ],
+};
 
 impl<K: TlsKem> KeyType for GroupKey<K> {
     const NAME: &'static str = K::GROUP.name;
@@ -28,46 +74,77 @@ impl<K: TlsKem> KeyType for GroupKey<K> {
     const EXPORTS_PUBLIC_KEY_ALWAYS: bool = false;
 
     const GENERATION_SETTABLE: &'static [Param] =
-        &[Param::descriptor(names::GROUP, ParamType::Utf8), Param::END];
-    const GETTABLE: &'static [Param] = &[
-        Param::descriptor(names::BITS, ParamType::Integer),
-        Param::descriptor(names::SECURITY_BITS, ParamType::Integer),
-        Param::descriptor(names::MAX_SIZE, ParamType::Integer),
-        Param::descriptor(names::ENCODED_PUBLIC_KEY, ParamType::Octets),
-        Param::descriptor(names::PUBLIC_KEY, ParamType::Octets),
-        Param::descriptor(names::PRIVATE_KEY, ParamType::Octets),
-        Param::END,
-    ];
+        if K::SEED_BYTES > 0 { WITH_SEED.generation } else { PLAIN.generation };
+    const GETTABLE: &'static [Param] =
+        if K::SEED_BYTES > 0 { WITH_SEED.gettable } else { PLAIN.gettable };
     const SETTABLE: &'static [Param] =
         &[Param::descriptor(names::ENCODED_PUBLIC_KEY, ParamType::Octets), Param::END];
     const PUBLIC_TYPES: &'static [Param] =
         &[Param::descriptor(names::PUBLIC_KEY, ParamType::Octets), Param::END];
+    const KEY_PAIR_TYPES: &'static [Param] =
+        if K::SEED_BYTES > 0 { WITH_SEED.key_pair } else { PLAIN.key_pair };
 
     type Material = KeyMaterial<K>;
-    type Options = ();
+    /// The seed of the key pair, if one was given.
+    type Options = Option<Secret<[u8]>>;
 
-    /// The algorithm is the group: a `group` parameter can only repeat its name.
-    fn set_options((): &mut (), provider: &Provider, params: Params<'_>) -> bool {
+    /// The algorithm is the group: a `group` parameter can only repeat its name. libssl passes an
+    /// empty one for groups of OpenSSL's own.
+    fn set_options(
+        seed: &mut Option<Secret<[u8]>>,
+        provider: &Provider,
+        params: Params<'_>,
+    ) -> bool {
+        let raise = |reason: u32, message: String| {
+            provider.core.raise(reason, &message);
+            false
+        };
         let expected = K::GROUP.name;
+        let is_name = |name: &[u8]| {
+            let known = [expected, K::GROUP.algorithm(), ""];
+            known.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+        };
         match params.utf8(names::GROUP) {
-            Ok(None) => true,
-            Ok(Some(name)) if name.eq_ignore_ascii_case(expected.as_bytes()) => true,
+            Ok(name) if name.is_none_or(is_name) => {}
             other => {
                 let name = match other {
                     Ok(name) => reason::shown(name.unwrap_or_default()),
                     Err(error) => error.to_string(),
                 };
                 let message = format!("group {name} for a {expected} key: expected {expected}");
-                provider.core.raise(reason::PARAMETER, &message);
-                false
+                return raise(reason::PARAMETER, message);
             }
+        }
+        if K::SEED_BYTES == 0 {
+            return true;
+        }
+        match params.octets(names::SEED) {
+            Ok(None) => true,
+            Ok(Some(bytes)) if bytes.len() == K::SEED_BYTES => match memory::copy(bytes) {
+                Ok(copy) => {
+                    *seed = Some(copy);
+                    true
+                }
+                Err(NoMemory) => raise(reason::MEMORY, format!("{expected}: no memory for a seed")),
+            },
+            Ok(Some(bytes)) => {
+                let (actual, right) = (bytes.len(), K::SEED_BYTES);
+                let message = format!("{expected}: seed of {actual} bytes: expected {right}");
+                raise(reason::PARAMETER, message)
+            }
+            Err(error) => raise(reason::PARAMETER, format!("{expected}: 'seed' is {error}")),
         }
     }
 
-    fn generate(provider: &Provider, (): &()) -> Result<KeyMaterial<K>, (u32, String)> {
-        let pair = provider.pools.keys::<K>().take();
-        pair.map(KeyMaterial::Pair)
-            .map_err(|error| (reason::of(&error, reason::RANDOM_SOURCE), error.to_string()))
+    fn generate(
+        provider: &Provider,
+        seed: &Option<Secret<[u8]>>,
+    ) -> Result<KeyMaterial<K>, (u32, String)> {
+        let material = match seed {
+            Some(seed) => KeyMaterial::from_seed(provider.backend, seed),
+            None => provider.pools.keys::<K>().take().map(KeyMaterial::Pair),
+        };
+        material.map_err(|error| (reason::of(&error, reason::RANDOM_SOURCE), error.to_string()))
     }
 
     fn has_secret(material: &KeyMaterial<K>) -> bool {
@@ -107,6 +184,16 @@ impl<K: TlsKem> KeyType for GroupKey<K> {
         material.secret_bytes().map(|bytes| work(bytes.as_deref()))
     }
 
+    fn with_seed<R>(
+        material: &KeyMaterial<K>,
+        work: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, NoMemory> {
+        if K::SEED_BYTES == 0 {
+            return Ok(work(None));
+        }
+        material.seed_bytes().map(|bytes| work(bytes.as_deref()))
+    }
+
     fn parameter_message(name: &CStr, error: &ValueError) -> String {
         format!("{} {name:?}: {error}", K::GROUP.name)
     }
@@ -138,18 +225,33 @@ impl<K: TlsKem> KeyType for GroupKey<K> {
             key.raise(reason::INVALID_KEY, message);
             Err(Raised)
         };
-        let (public, secret) =
-            match (params.octets(names::PUBLIC_KEY), params.octets(names::PRIVATE_KEY)) {
-                (Ok(public), Ok(secret)) => {
-                    (public, secret.filter(|_| selects(selection, selection::PRIVATE_KEY)))
-                }
-                (Err(error), _) => return raise(&format!("'pub' is {error}")),
-                (_, Err(error)) => return raise(&format!("'priv' is {error}")),
-            };
+        let octets = |name: &CStr| {
+            params.octets(name).map_err(|error| {
+                let name = name.to_string_lossy();
+                key.raise(reason::INVALID_KEY, &format!("'{name}' is {error}"));
+                Raised
+            })
+        };
+        let is_private = selects(selection, selection::PRIVATE_KEY);
+        let public = octets(names::PUBLIC_KEY)?;
+        let secret = octets(names::PRIVATE_KEY)?.filter(|_| is_private);
+        let seed = match K::SEED_BYTES {
+            0 => None,
+            _ => octets(names::SEED)?.filter(|_| is_private),
+        };
         let backend = key.provider().backend;
-        match (secret, public) {
-            (Some(secret), public) => {
-                let material = read(key, KeyMaterial::<K>::from_secret_bytes(backend, secret))?;
+        let private = match (seed, secret) {
+            (None, None) => None,
+            (None, Some(secret)) => {
+                Some(read(key, KeyMaterial::<K>::from_secret_bytes(backend, secret))?)
+            }
+            (Some(_), expanded) => match (SeedKey { seed, expanded }).read(backend) {
+                Ok(material) => Some(material),
+                Err(error) => return raise(&error.to_string()),
+            },
+        };
+        match (private, public) {
+            (Some(material), public) => {
                 match public.map(|bytes| Ok(*bytes == *material.public_bytes()?)) {
                     None | Some(Ok(true)) => Ok(material),
                     Some(Ok(false)) => raise("'pub' is not the public key of 'priv'"),

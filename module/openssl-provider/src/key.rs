@@ -34,6 +34,8 @@ pub(crate) trait KeyType: Sized + 'static {
     const SETTABLE: &'static [Param];
     /// Parameters that stand for the public key in imports and exports.
     const PUBLIC_TYPES: &'static [Param];
+    /// Parameters that stand for a key pair in imports and exports.
+    const KEY_PAIR_TYPES: &'static [Param] = KEY_PAIR_TYPES;
 
     /// The contents of a key: a public key or a key pair.
     type Material: Send + Sync;
@@ -73,6 +75,14 @@ pub(crate) trait KeyType: Sized + 'static {
         material: &Self::Material,
         work: impl FnOnce(Option<&[u8]>) -> R,
     ) -> Result<R, NoMemory>;
+
+    /// Calls `work` with the seed of the key pair, `None` if it is not known.
+    fn with_seed<R>(
+        _material: &Self::Material,
+        work: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R, NoMemory> {
+        Ok(work(None))
+    }
 
     /// Fills in a parameter that is special to this type of keys; others stay as they are.
     fn get_special(_name: &CStr, _param: &mut ParamRef<'_>) -> Result<(), ValueError> {

@@ -9,7 +9,7 @@ use openssl_abi::functions::keymgmt as function;
 use openssl_abi::{Callback, Dispatch, Param, Params, guard, names, selection};
 
 use crate::context::Provider;
-use crate::key::{KEY_PAIR_TYPES, KeyType, Raised, SharedKey, selects};
+use crate::key::{KeyType, Raised, SharedKey, selects};
 use crate::reason;
 use secret::NoMemory;
 
@@ -192,6 +192,12 @@ impl<T: KeyType> KeyManagement<T> {
                             secret.map_or(Ok(()), |secret| param.set_octets(secret))
                         })
                     })
+                } else if name == names::SEED {
+                    material.as_deref().map_or(Ok(Ok(())), |material| {
+                        T::with_seed(material, |seed| {
+                            seed.map_or(Ok(()), |seed| param.set_octets(seed))
+                        })
+                    })
                 } else {
                     Ok(T::get_special(name, &mut param))
                 };
@@ -306,7 +312,7 @@ impl<T: KeyType> KeyManagement<T> {
 
     unsafe extern "C" fn import_export_types(selection: c_int) -> *const Param {
         if selects(selection, selection::PRIVATE_KEY) {
-            KEY_PAIR_TYPES.as_ptr()
+            T::KEY_PAIR_TYPES.as_ptr()
         } else if selects(selection, selection::PUBLIC_KEY) {
             T::PUBLIC_TYPES.as_ptr()
         } else {
@@ -327,16 +333,19 @@ impl<T: KeyType> KeyManagement<T> {
             let wants_secret = selects(selection, selection::PRIVATE_KEY);
             let wants_public = selects(selection, selection::PUBLIC_KEY)
                 || T::EXPORTS_PUBLIC_KEY_ALWAYS && wants_secret;
-            let pass = |public: &[u8], secret: Option<&[u8]>| {
-                let mut params = [Param::END; 3];
+            let pass = |public: &[u8], secret: Option<&[u8]>, seed: Option<&[u8]>| {
+                let parts = [
+                    (names::PUBLIC_KEY, wants_public.then_some(public)),
+                    (names::PRIVATE_KEY, secret),
+                    (names::SEED, seed),
+                ];
+                let mut params = [Param::END; 4];
                 let mut count = 0;
-                if wants_public {
-                    params[count] = Param::octets(names::PUBLIC_KEY, public);
-                    count += 1;
-                }
-                if let Some(secret) = secret {
-                    params[count] = Param::octets(names::PRIVATE_KEY, secret);
-                    count += 1;
+                for (name, part) in parts {
+                    if let Some(part) = part {
+                        params[count] = Param::octets(name, part);
+                        count += 1;
+                    }
                 }
                 if count == 0 {
                     return 0;
@@ -346,11 +355,13 @@ impl<T: KeyType> KeyManagement<T> {
                 unsafe { callback(params.as_ptr(), argument) }
             };
             let passed = T::with_public(&material, |public| {
-                if wants_secret {
-                    T::with_secret(&material, |secret| pass(public, secret))
-                } else {
-                    Ok(pass(public, None))
+                if !wants_secret {
+                    return Ok(pass(public, None, None));
                 }
+                let passed = T::with_secret(&material, |secret| {
+                    T::with_seed(&material, |seed| pass(public, secret, seed))
+                });
+                passed.flatten()
             });
             passed.flatten().unwrap_or_else(|NoMemory| {
                 key.raise(reason::MEMORY, "no memory to export a key");

@@ -26,6 +26,7 @@ mod pools;
 mod provider;
 mod reason;
 mod release;
+mod seed_key;
 mod table;
 mod tls;
 

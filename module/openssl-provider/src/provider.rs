@@ -67,7 +67,7 @@ impl GroupVisitor for Registration<'_> {
         let Tables { key_management, key_encapsulation, encoders, decoders, .. } = self.tables;
         key_management.add(K::GROUP, PROPERTIES, KeyManagement::<GroupKey<K>>::DISPATCH);
         key_encapsulation.add(K::GROUP, PROPERTIES, KeyEncapsulation::<K>::DISPATCH);
-        if self.key_files {
+        if self.key_files && K::GROUP.identifier.is_some() {
             for (properties, implementation) in Encoder::<K>::ALL {
                 encoders.add(K::GROUP, properties, implementation);
             }
@@ -80,9 +80,9 @@ impl GroupVisitor for Registration<'_> {
 
 /// Reads the configuration and sets up the provider.
 pub(crate) fn load(core: Core) -> Result<Provider, ConfigError> {
-    let Config { backend, code_points, groups, key_files, pools, warm_up, x25519, ed25519 } =
-        Config::read(&core)?;
-    let offers = Offers::new(backend, x25519, ed25519);
+    let config = Config::read(&core)?;
+    let Config { backend, code_points, groups, key_files, key_forms, .. } = config;
+    let offers = Offers::new(backend, config.x25519, config.ed25519);
     let mut tables = Tables::default();
     visit_groups(&mut Registration { tables: &mut tables, groups: &groups, key_files });
     if offers.x25519 {
@@ -101,10 +101,12 @@ pub(crate) fn load(core: Core) -> Result<Provider, ConfigError> {
         backend,
         code_points,
         groups,
-        pools: GroupPools::new(backend, pools),
-        warm_up: WarmUp::new(backend, warm_up),
+        pools: GroupPools::new(backend, config.pools),
+        warm_up: WarmUp::new(backend, config.warm_up),
         tables,
+        key_forms,
         announces_x25519: offers.x25519 && tls::groups_are_of_their_provider(&core),
+        announces_ml_kem: !tls::openssl_has_ml_kem(&core),
     })
 }
 

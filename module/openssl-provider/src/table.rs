@@ -20,7 +20,12 @@ impl Table {
         properties: &CStr,
         implementation: &'static [Dispatch],
     ) {
-        let names = self.keep(format!("{}:{}", group.name, group.oid()));
+        let mut names = group.algorithm_names.to_owned();
+        if let Some(identifier) = group.identifier {
+            names.push(':');
+            names.push_str(&identifier.dotted());
+        }
+        let names = self.keep(names);
         let properties = self.keep(properties.to_string_lossy().into_owned());
         let description = self.keep(group.description.to_owned());
         let implementation = implementation.as_ptr();

@@ -46,14 +46,14 @@ fn every_group_shakes_hands() {
 fn the_groups_are_told_as_the_table_has_them() {
     let Some(libraries) = libraries() else { return };
     let context = context(&libraries);
-    let told: Vec<_> = context
-        .tls_groups()
-        .into_iter()
-        .filter(|told| TLS_GROUPS.iter().any(|group| group.name == told.name))
-        .collect();
-    assert_eq!(told.len(), TLS_GROUPS.len());
-    for (told, group) in told.iter().zip(TLS_GROUPS) {
-        assert_eq!((told.name.as_str(), told.id), (group.name, group.code_point));
+    let told = context.tls_groups();
+    for group in TLS_GROUPS {
+        // Once each: the module does not announce groups that OpenSSL has.
+        let [told] = &told.iter().filter(|told| told.name == group.name).collect::<Vec<_>>()[..]
+        else {
+            panic!("{} in {told:?}", group.name);
+        };
+        assert_eq!((told.id, told.is_kem), (group.code_point, true), "{}", group.name);
         assert!(told.in_tls13());
     }
 }

@@ -49,11 +49,16 @@ pub const KEY_FILES: Key = Key {
     name: "key_files",
     meaning: "whether keys of the groups can be written and read as files",
 };
+/// Forms of ML-KEM's private keys in files, named as in OpenSSL's default provider.
+pub const KEY_FORMS: Key = Key {
+    name: "ml-kem.output_formats",
+    meaning: "how private keys of ML-KEM are written: seed, expanded key or both",
+};
 /// Ed25519.
 pub const ED25519: Key = Key { name: "ed25519", meaning: "whether the module offers Ed25519" };
 
-/// The keys with a fixed name. There is one more for each group: [`code_point_key`].
-pub const KEYS: [Key; 12] = [
+/// The keys with a fixed name. There is one more for each group with a private code point: [`code_point_key`].
+pub const KEYS: [Key; 13] = [
     BACKEND,
     POOL,
     BATCH,
@@ -66,6 +71,7 @@ pub const KEYS: [Key; 12] = [
     ED25519,
     GROUPS,
     KEY_FILES,
+    KEY_FORMS,
 ];
 
 /// The value of [`GROUPS`] for all groups of the module.
@@ -120,7 +126,8 @@ pub fn is_known(name: &str) -> bool {
 /// Returns the name and meaning of every known key.
 pub fn all() -> impl Iterator<Item = (String, &'static str)> {
     let fixed = KEYS.iter().map(|key| (key.name.to_owned(), key.meaning));
-    let groups = TLS_GROUPS.iter().map(|group| (code_point_key(group.name), CODE_POINT_MEANING));
+    let private = TLS_GROUPS.iter().filter(|group| group.is_private());
+    let groups = private.map(|group| (code_point_key(group.name), CODE_POINT_MEANING));
     fixed.chain(groups)
 }
 
@@ -131,8 +138,15 @@ mod tests {
     #[test]
     fn keys_are_known_by_their_whole_name() {
         assert!(is_known("backend") && is_known("code_points.sntrup761"));
-        for key in ["backends", "Backend", "code_points", "code_points.", "code_points.x25519", ""]
-        {
+        for key in [
+            "backends",
+            "Backend",
+            "code_points",
+            "code_points.",
+            "code_points.x25519",
+            "code_points.X25519MLKEM768",
+            "",
+        ] {
             assert!(!is_known(key), "{key}");
         }
     }
@@ -156,10 +170,13 @@ mod tests {
     #[test]
     fn the_groups_of_applications_are_offered() {
         for (list, value) in [
-            ("", "sntrup761:X25519SNTRUP761"),
-            ("X25519:P-256", "sntrup761:X25519SNTRUP761"),
-            ("*SNTRUP857 / DEFAULT:-X25519", "sntrup761:sntrup857:X25519SNTRUP761"),
-            ("?X25519SNTRUP1277:sntrup653", "sntrup653:sntrup761:X25519SNTRUP761:X25519SNTRUP1277"),
+            ("", "X25519MLKEM768:sntrup761:X25519SNTRUP761"),
+            ("X25519:P-256", "X25519MLKEM768:sntrup761:X25519SNTRUP761"),
+            ("*SNTRUP857 / DEFAULT:-X25519", "X25519MLKEM768:sntrup761:sntrup857:X25519SNTRUP761"),
+            (
+                "?X25519SNTRUP1277:sntrup653",
+                "X25519MLKEM768:sntrup653:sntrup761:X25519SNTRUP761:X25519SNTRUP1277",
+            ),
         ] {
             assert_eq!(groups_for(list), value, "{list}");
             assert!(groups(&groups_for(list)).is_ok());

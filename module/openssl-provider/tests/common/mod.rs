@@ -49,12 +49,22 @@ pub(crate) fn libraries() -> Option<Libraries> {
     }
 }
 
-/// A context with the default provider and all that ours has.
+/// A context with the default provider and all that ours has. Where the default provider has
+/// ML-KEM, ours is preferred.
 pub(crate) fn context(libraries: &Libraries) -> LibraryContext {
     let context = LibraryContext::new(libraries).unwrap();
     context.load_provider("default").unwrap().keep();
     context.load_provider_with(module(), &EVERYTHING).unwrap().keep();
+    if has_ml_kem(libraries) {
+        context.set_default_properties("?provider=fastkex").unwrap();
+    }
     context
+}
+
+/// Whether OpenSSL has ML-KEM and its groups itself.
+pub(crate) fn has_ml_kem(libraries: &Libraries) -> bool {
+    let version = libraries.version();
+    (version.major, version.minor) >= (3, 5)
 }
 
 /// A context in which X25519 and Ed25519 are ours, whatever the machine, with further keys in our
