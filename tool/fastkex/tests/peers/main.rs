@@ -33,22 +33,23 @@ impl Peer {
     fn run(&self, scene: &Scene) {
         let Some(ours) = Ours::find(scene) else { return };
         let usual = group_named(USUAL).unwrap();
-        let mut groups = self.groups.clone();
-        if groups.is_empty() {
-            artifacts::say(&format!(
-                "{} has none of the groups: {FALLBACK} is tested",
-                self.end.name
-            ));
-            groups.push(usual);
+        let has_none = self.groups.is_empty();
+        if has_none {
+            let line = format!("{} has none of the groups: {FALLBACK} is tested", self.end.name);
+            artifacts::say(&line);
         }
+        let groups = if has_none { vec![usual] } else { self.groups.clone() };
         for group in groups {
-            let expected = if self.groups.is_empty() { FALLBACK } else { group.name };
             for with_module in [true, false] {
-                // Without the module, OpenSSL's own groups are the same for each.
-                if !with_module && group != usual {
+                // The groups without the module do not depend on the first choice.
+                if !with_module && (has_none || group != usual) {
                     continue;
                 }
-                let expected = if with_module { expected } else { ours.without(expected) };
+                let expected = match with_module {
+                    _ if has_none => FALLBACK,
+                    true => group.name,
+                    false => ours.without(group.name),
+                };
                 for server in &ours.servers {
                     let server = Side::new(scene, server, group, with_module);
                     check(scene, &server, &Side::peer(&self.end), group, expected);
@@ -147,8 +148,8 @@ impl Ours {
         Some(Ours { servers, clients, has_ml_kem })
     }
 
-    /// The group without the module, if it is this one with the module.
-    fn without<'a>(&self, group: &'a str) -> &'a str {
+    /// The group without the module, of a peer that prefers this one.
+    fn without(&self, group: &'static str) -> &'static str {
         if self.has_ml_kem { group } else { FALLBACK }
     }
 }
