@@ -2,6 +2,7 @@
 //! the group.
 
 use std::cell::Cell;
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -143,7 +144,7 @@ impl End {
     fn port(&self, log: &str, told: u16) -> Option<u16> {
         match &self.program {
             Program::OpenSsl(_) => log.lines().any(|line| line == "ACCEPT").then_some(told),
-            Program::Nginx => is_listening(told).then_some(told),
+            Program::Nginx => answers(told).then_some(told),
             Program::Curl => None,
             Program::Other(_) => {
                 log.lines().find_map(|line| line.strip_prefix("port ")?.parse().ok())
@@ -384,7 +385,7 @@ default_properties = ?provider=fastkex
     }
 }
 
-/// True if a process listens on a port. Does not connect to the port.
-pub(crate) fn is_listening(port: u16) -> bool {
-    std::net::TcpStream::connect((std::net::Ipv4Addr::LOCALHOST, port)).is_ok()
+/// True if a port on loopback accepts connections.
+fn answers(port: u16) -> bool {
+    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
 }

@@ -23,7 +23,7 @@ if (command === 'version') {
   const ca = fs.readFileSync('cert.pem');
   const to = { ...options, ca, host: '127.0.0.1', port: Number(port), servername: 'localhost' };
   const stream = tls.connect(to, () => {
-    // Of a group that is not one of OpenSSL's curves, it is an empty object.
+    // Node 20 returns an empty object for groups that it has no name for.
     console.log('ephemeral key', JSON.stringify(stream.getEphemeralKeyInfo()));
     stream.write('GET / HTTP/1.0\r\n\r\n');
   });
