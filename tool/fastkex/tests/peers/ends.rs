@@ -276,8 +276,8 @@ http {
 }
 ";
 
-/// The certificate's configuration. It is its own authority, but says that it is none: as a server's
-/// certificate, rustls refuses that of an authority.
+/// The certificate's configuration. The certificate is its own authority, but says that it is none:
+/// as a server's certificate, rustls refuses that of an authority.
 const REQUESTED: &str = "[req]
 prompt = no
 distinguished_name = name

@@ -16,11 +16,12 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
+import javax.net.ssl.SSLSocketFactory;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * Java's TLS as a client or as a server of one page. The folder in which it runs has cert.pem, which
- * the client trusts, and key.pem. Java has no function that returns the group, so the log of
+ * Java's TLS as a client or as a server of one page. The folder in which it runs has cert.pem,
+ * which the client trusts, and key.pem. Java has no function that returns the group, so the log of
  * -Djavax.net.debug=ssl:handshake has to report it.
  *
  * Peer client GROUPS PORT fetches the page from localhost. Peer server GROUPS prints its port and
@@ -61,10 +62,12 @@ public class Peer {
     }
 
     private static void client(int port) throws Exception {
-        try (SSLSocket socket = (SSLSocket) context().getSocketFactory().createSocket("localhost", port)) {
+        SSLSocketFactory factory = context().getSocketFactory();
+        try (SSLSocket socket = (SSLSocket) factory.createSocket("localhost", port)) {
             socket.setSoTimeout(TIMEOUT);
             socket.getOutputStream().write(ascii("GET / HTTP/1.0\r\n\r\n"));
-            System.out.println(new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8));
+            byte[] page = socket.getInputStream().readAllBytes();
+            System.out.println(new String(page, StandardCharsets.UTF_8));
         }
     }
 
@@ -84,7 +87,8 @@ public class Peer {
                     }
                     request += (char) next;
                 }
-                socket.getOutputStream().write(ascii("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nserved"));
+                byte[] page = ascii("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nserved");
+                socket.getOutputStream().write(page);
                 // The client closes the connection.
                 input.read();
             } catch (IOException error) {

@@ -132,7 +132,8 @@ func serve(connection *tls.Conn) error {
 		}
 		request = append(request, buffer[:length]...)
 	}
-	if _, err := io.WriteString(connection, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nserved"); err != nil {
+	page := "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nserved"
+	if _, err := io.WriteString(connection, page); err != nil {
 		return err
 	}
 	// The client closes the connection.

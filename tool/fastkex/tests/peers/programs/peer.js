@@ -1,5 +1,5 @@
-// Node's tls as a client or as a server of one page. The folder in which it runs has cert.pem, which
-// the client trusts, and key.pem. Both print OpenSSL's trace of the handshake.
+// Node's tls as a client or as a server of one page. The folder in which it runs has cert.pem,
+// which the client trusts, and key.pem. Both print OpenSSL's trace of the handshake.
 //
 //   peer.js version               prints the versions of Node and of its OpenSSL
 //   peer.js client GROUPS PORT    fetches the page from localhost
