@@ -12,7 +12,7 @@ OUT := $(or $(CARGO_TARGET_DIR),target)/release
 
 FULL :=
 
-.PHONY: all module legacy test test-applications check demo demo-browser demo-1.1.1 soak test-matrix bench ceiling reproduce races fuzz install uninstall clean
+.PHONY: all module legacy test test-applications test-peers check demo demo-browser demo-1.1.1 soak test-matrix bench ceiling reproduce races fuzz install uninstall clean
 
 all: module
 
@@ -55,6 +55,10 @@ test-applications:
 	@scripts/prerequisites browser
 	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex --test applications
 	@$(CARGO) run --quiet --release --package fastkex-lab -- demo-browser
+
+# Other TLS stacks as clients and servers, see docs/peers.md.
+test-peers:
+	@scripts/test-peers
 
 test-matrix:
 	@scripts/test-matrix
@@ -102,4 +106,4 @@ uninstall:
 
 clean:
 	$(CARGO) clean
-	rm -rf checks/bench/target checks/fuzz/target checks/matrix/target
+	rm -rf checks/bench/target checks/fuzz/target checks/matrix/target checks/peers/target

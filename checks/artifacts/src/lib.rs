@@ -110,6 +110,32 @@ fn legacy(name: &str) -> Option<PathBuf> {
     prefix.join("recipe").exists().then_some(prefix)
 }
 
+/// Returns the folders in which `make test-matrix` or `make test-peers` have installed newer
+/// releases of OpenSSL, in the order of their names.
+pub fn openssl_releases() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root().join("checks/matrix/target"));
+    let entries = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    // The recipe is written last.
+    let is_release = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("openssl-") && path.join("recipe").exists()
+    };
+    let mut found: Vec<_> = entries.filter(is_release).collect();
+    found.sort();
+    found
+}
+
+/// Returns the program of `checks/peers` that `make test-peers` has built, or `None` if it has not,
+/// or if the source has changed since.
+pub fn rustls_peer() -> Option<PathBuf> {
+    let folder = root().join("checks/peers");
+    let changed = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
+    let program = folder.join("target/release/rustls-peer");
+    let built = changed(&program)?;
+    let sources = ["src/main.rs", "Cargo.lock"].map(|name| changed(&folder.join(name)));
+    sources.iter().all(|source| *source <= Some(built)).then_some(program)
+}
+
 /// Prints a line about a skipped test and the reason, past the test harness, which captures printed
 /// lines.
 pub fn skipped(why: &str) {

@@ -38,12 +38,18 @@ fn packages(manifest: &Path) -> Vec<Value> {
 
 fn all_packages() -> Vec<Value> {
     let root = artifacts::root();
-    ["Cargo.toml", "checks/bench/Cargo.toml", "checks/fuzz/Cargo.toml", "checks/matrix/Cargo.toml"]
-        .into_iter()
-        .map(|manifest| root.join(manifest))
-        .filter(|manifest| manifest.exists())
-        .flat_map(|manifest| packages(&manifest))
-        .collect()
+    [
+        "Cargo.toml",
+        "checks/bench/Cargo.toml",
+        "checks/fuzz/Cargo.toml",
+        "checks/matrix/Cargo.toml",
+        "checks/peers/Cargo.toml",
+    ]
+    .into_iter()
+    .map(|manifest| root.join(manifest))
+    .filter(|manifest| manifest.exists())
+    .flat_map(|manifest| packages(&manifest))
+    .collect()
 }
 
 fn name(package: &Value) -> &str {

@@ -2,18 +2,22 @@
 //! report its group.
 
 mod cases;
+#[path = "../common/counts.rs"]
+mod counts;
 mod document;
 mod peer;
 mod services;
 mod setup;
+#[path = "../common/words.rs"]
 mod words;
 
 use std::collections::BTreeSet;
 
 use cases::*;
+use counts::{Purpose, taken};
 use document::{block, replaced, without_groups};
 use peer::{Content, GROUP, Host, SERVED, ask_plainly, serve_plainly, visit};
-use setup::{Purpose, Setup, Way, is_listening, is_root};
+use setup::{Setup, Way, is_listening, is_root};
 
 /// An application in one of its roles.
 pub(crate) struct Case {
@@ -131,8 +135,8 @@ impl Case {
         }
         // A process that has ended shows no counts.
         assert!(stage.end_of(&server).unwrap().is_none(), "{about}: {}", server.log().unwrap());
-        assert_eq!(setup.taken(&server, GROUP, purpose) > 0, expected == GROUP, "{about}");
-        let ours = setup.taken(&server, "X25519", Purpose::KeyPairs) > 0;
+        assert_eq!(taken(server.id(), GROUP, purpose) > 0, expected == GROUP, "{about}");
+        let ours = taken(server.id(), "X25519", Purpose::KeyPairs) > 0;
         assert_eq!(ours, expected == "X25519" && self.properties, "{about}");
     }
 

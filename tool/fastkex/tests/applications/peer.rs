@@ -9,6 +9,7 @@ use std::time::Duration;
 use openssl_runtime::{Certificate, SslContext, Summary, TlsStream};
 
 use crate::setup::Setup;
+use crate::words::name_of;
 
 /// The preferred group, and the list that adds a fallback.
 pub(crate) const GROUP: &str = "X25519MLKEM768";
@@ -37,15 +38,6 @@ pub(crate) fn group_of(summary: &Summary) -> String {
         Some(id) if !summary.hello_retry => name_of(id),
         other => format!("{other:?} after another hello"),
     }
-}
-
-/// Returns the name of a code point.
-pub(crate) fn name_of(id: u16) -> String {
-    let ours = kex::TLS_GROUPS.iter().find(|group| group.code_point == id);
-    ours.map_or_else(
-        || if id == 0x1D { "X25519".into() } else { format!("{id:#x}") },
-        |group| group.name.into(),
-    )
 }
 
 /// Connects to a server and reads its page or answer. Returns the group and the text.

@@ -1,8 +1,17 @@
-//! Finds the group of a connection in the output of applications, each of which has its own format.
+//! Finds the group of a connection in the output of programs, each of which has its own format.
+
+#![allow(dead_code)]
 
 use openssl_runtime::wire;
 
-use crate::peer::name_of;
+/// Returns the name of a code point.
+pub(crate) fn name_of(id: u16) -> String {
+    let ours = kex::TLS_GROUPS.iter().find(|group| group.code_point == id);
+    ours.map_or_else(
+        || if id == 0x1D { "X25519".into() } else { format!("{id:#x}") },
+        |group| group.name.into(),
+    )
+}
 
 /// Finds the group in nginx's page: a name, or a code point.
 pub(crate) fn in_nginx_page(page: &str) -> Option<String> {
@@ -50,6 +59,28 @@ pub(crate) fn in_apache_log(text: &str) -> Option<String> {
 /// Finds the group in the output of our callback in Python: one message per line.
 pub(crate) fn in_python_messages(text: &str) -> Option<String> {
     text.lines().find_map(|line| in_dump(line, |line| line.strip_prefix("message ")))
+}
+
+/// Finds the group in a line of our own programs: `group 0x11ec`.
+pub(crate) fn in_group_line(text: &str) -> Option<String> {
+    let hex = text.lines().find_map(|line| line.strip_prefix("group 0x"))?;
+    Some(name_of(u16::from_str_radix(hex, 16).ok()?))
+}
+
+/// Finds the group in OpenSSL's trace, as Node prints it: `NamedGroup: UNKNOWN (4588)`, below the
+/// last ServerHello.
+pub(crate) fn in_node_trace(text: &str) -> Option<String> {
+    let hello = text.rsplit_once("ServerHello, Length=")?.1;
+    let line = hello.split_once("NamedGroup: ")?.1.lines().next()?;
+    Some(name_of(line.rsplit_once('(')?.1.strip_suffix(')')?.parse().ok()?))
+}
+
+/// Finds the group in Java's log: `"named group": x25519`, below the last share of a server.
+pub(crate) fn in_java_log(text: &str) -> Option<String> {
+    let share = text.rsplit_once("\"server_share\": {")?.1;
+    let name = share.split_once("\"named group\": ")?.1.split_whitespace().next()?;
+    let mut names = kex::TLS_GROUPS.iter().map(|group| group.name).chain(["X25519"]);
+    Some(names.find(|other| other.eq_ignore_ascii_case(name)).unwrap_or(name).to_owned())
 }
 
 /// Finds the group of the ServerHello in a dump. `hex` returns the hexadecimal digits of a line, if
