@@ -166,7 +166,7 @@ impl<C: Curve> KeyExchange for Ecdh<C> {
         backend: Backend,
         count: usize,
         random: &mut R,
-    ) -> Result<Vec<Scalar<C>>, Error> {
+    ) -> Result<Vec<Self::Secret>, Error> {
         let mut draw = || {
             let mut secret = Secret::<C::Scalar>::zeroed();
             for _ in 0..DRAWS {

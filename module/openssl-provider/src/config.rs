@@ -30,7 +30,7 @@ pub(crate) struct Config {
     /// The groups that are offered.
     pub(crate) groups: Vec<&'static TlsGroup>,
     pub(crate) key_files: bool,
-    pub(crate) key_forms: Vec<seed_key::Form>,
+    pub(crate) key_forms: Box<[seed_key::Form]>,
     pub(crate) pools: Settings,
     pub(crate) warm_up: warmup::Settings,
     pub(crate) x25519: Choice,
@@ -105,7 +105,7 @@ impl Config {
             key_forms: setting(
                 &value,
                 KEY_FORMS,
-                seed_key::Form::DEFAULT.to_vec(),
+                seed_key::Form::DEFAULT.into(),
                 "some of seed-priv, priv-only and seed-only, separated by commas",
                 seed_key::Form::list,
             )?,

@@ -22,7 +22,7 @@ pub(crate) struct Provider {
     pub(crate) warm_up: WarmUp,
     pub(crate) tables: Tables,
     /// The forms of private keys with seeds in files, in order of preference.
-    pub(crate) key_forms: Vec<seed_key::Form>,
+    pub(crate) key_forms: Box<[seed_key::Form]>,
     /// Whether the provider announces the TLS group x25519, which old releases require.
     pub(crate) announces_x25519: bool,
     /// Whether the provider announces the groups of ML-KEM: libssl does not have them itself.

@@ -46,8 +46,7 @@ impl Form {
         [("seed-only", Form::Seed), ("priv-only", Form::Expanded), ("seed-priv", Form::Both)];
 
     /// Reads a list of names.
-    pub(crate) fn list(text: &str) -> Option<Vec<Form>> {
-        // Public: names in a configuration.
+    pub(crate) fn list(text: &str) -> Option<Box<[Form]>> {
         let words = text.split(|c: char| c == ',' || c.is_whitespace());
         let forms = words.filter(|word| !word.is_empty()).map(|word| {
             Self::NAMES
@@ -55,7 +54,7 @@ impl Form {
                 .find(|(name, _)| name.eq_ignore_ascii_case(word))
                 .map(|found| found.1)
         });
-        forms.collect::<Option<Vec<_>>>().filter(|forms| !forms.is_empty())
+        forms.collect::<Option<Box<[Form]>>>().filter(|forms| !forms.is_empty())
     }
 }
 
@@ -177,8 +176,8 @@ mod tests {
 
     #[test]
     fn lists_of_forms_are_read() {
-        assert_eq!(Form::list("seed-only"), Some(vec![Form::Seed]));
-        assert_eq!(Form::list(" SEED-PRIV, priv-only"), Some(Form::DEFAULT.to_vec()));
+        assert_eq!(Form::list("seed-only"), Some([Form::Seed].into()));
+        assert_eq!(Form::list(" SEED-PRIV, priv-only"), Some(Form::DEFAULT.into()));
         for wrong in ["", " ,", "seed", "seed-only,bare-priv"] {
             assert_eq!(Form::list(wrong), None, "{wrong}");
         }
