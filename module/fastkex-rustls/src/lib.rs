@@ -79,3 +79,8 @@ pub fn with(
     }
     provider
 }
+
+/// Compiles the examples of the document.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rustls.md")]
+struct Document;
