@@ -89,6 +89,8 @@ pub mod kx_group {
 
     statics! {
         X25519MLKEM768 "ML-KEM-768 with X25519."
+        SECP256R1MLKEM768 "ML-KEM-768 with P-256."
+        SECP384R1MLKEM1024 "ML-KEM-1024 with P-384."
         MLKEM512 "ML-KEM-512."
         MLKEM768 "ML-KEM-768."
         MLKEM1024 "ML-KEM-1024."

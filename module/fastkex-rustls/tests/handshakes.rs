@@ -5,9 +5,9 @@ mod common;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
-use common::{X25519, client, client_with, group, server, server_with, shake};
+use common::{Group, client, client_with, group, provider_of, server, server_with, shake};
 use fastkex_rustls::{groups, kx_group, recommended_groups, with, with_groups};
-use kex::TLS_GROUPS;
+use kex::{GroupVisitor, TLS_GROUPS, TlsGroup, TlsKem, visit_groups};
 use openssl_runtime::wire::{find_client_key_shares, find_server_key_share, find_supported_groups};
 use rustls::client::Resumption;
 use rustls::crypto::ring;
@@ -70,19 +70,39 @@ fn our_groups_come_first_and_once() {
     assert_eq!(names, expected[1..]);
 }
 
+/// The hybrids, each with its key exchange as a group of ring.
+fn hybrids() -> Vec<(&'static TlsGroup, Group)> {
+    struct Visitor(Vec<(&'static TlsGroup, Group)>);
+    impl GroupVisitor for Visitor {
+        fn visit<K: TlsKem>(&mut self) {
+            let Some(part) = K::EXCHANGE else { return };
+            let mut of_ring = ring::ALL_KX_GROUPS.iter();
+            let alone = of_ring.find(|group| u16::from(group.name()) == part.code_point);
+            self.0.push((K::GROUP, *alone.unwrap()));
+        }
+    }
+    let mut visitor = Visitor(Vec::new());
+    visit_groups(&mut visitor);
+    visitor.0
+}
+
 #[test]
-fn a_hybrids_x25519_share_serves_servers_without_the_hybrid() {
+fn a_hybrids_second_share_serves_servers_without_the_hybrid() {
     let server = server_with(ring::default_provider());
-    for hybrid in TLS_GROUPS.iter().filter(|group| group.name.starts_with("X25519")) {
-        let client = client(&[hybrid.name, "X25519"]);
+    for (hybrid, alone) in hybrids() {
+        let client = client_with(provider_of(&[group(hybrid.name), alone]));
         let done = shake(&client, &server).unwrap();
-        assert_eq!(done.group(), X25519, "{}", hybrid.name);
+        assert_eq!(done.group(), alone.name().into(), "{}", hybrid.name);
         assert_eq!(done.client.handshake_kind(), Some(HandshakeKind::Full), "{}", hybrid.name);
         let [(first, whole), (second, part)] = &shares(&done.hello)[..] else { panic!() };
-        assert_eq!((*first, *second), (hybrid.code_point, X25519));
-        assert!(whole.ends_with(part));
-        assert_eq!(part.len(), 32);
+        assert_eq!((*first, *second), (hybrid.code_point, alone.name().into()));
+        assert!(whole.starts_with(part) || whole.ends_with(part));
+        // Without the group alone in the list, there is no second share.
+        let done = shake(&common::client(&[hybrid.name]), &common::server(&[hybrid.name])).unwrap();
+        assert_eq!(shares(&done.hello).len(), 1);
     }
+    let x25519 = |(_, alone): &(_, Group)| alone.name() == NamedGroup::X25519;
+    assert!(hybrids().iter().any(x25519));
 }
 
 #[test]

@@ -32,9 +32,13 @@ pub(crate) fn group(name: &str) -> Group {
 }
 
 /// A provider with these groups only.
+pub(crate) fn provider_of(kx_groups: &[Group]) -> CryptoProvider {
+    CryptoProvider { kx_groups: kx_groups.to_vec(), ..ring::default_provider() }
+}
+
+/// A provider with the groups of these names only.
 pub(crate) fn provider(names: &[&str]) -> CryptoProvider {
-    let kx_groups = names.iter().map(|name| group(name)).collect();
-    CryptoProvider { kx_groups, ..ring::default_provider() }
+    provider_of(&names.iter().map(|name| group(name)).collect::<Vec<_>>())
 }
 
 /// A client that trusts [`IDENTITY`] and resumes no sessions.
