@@ -136,8 +136,8 @@ fn servers_refuse_hostile_shares_and_go_on() {
             let (answer, result) = feed(&mut accept(&server), &flight);
             if (case.takes)(&share) {
                 // Nothing is wrong with it.
-                let sure = [Kind::Random, Kind::Zeros, Kind::BitFlipped].contains(&kind);
-                assert!(sure && result.is_ok(), "{name}, {kind:?}: {result:?}");
+                let can_be_good = [Kind::Random, Kind::Zeros, Kind::BitFlipped].contains(&kind);
+                assert!(can_be_good && result.is_ok(), "{name}, {kind:?}: {result:?}");
                 let bytes = find_server_key_share(&answer).unwrap().bytes.len();
                 assert_eq!(bytes, case.group.ciphertext_bytes);
                 taken += 1;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{client, server, shake};
 use fastkex_rustls::{Batch, Settings, SettingsError, configure};
-use keypool::{MAX_AGES, MAX_BATCH};
+use keypool::{MAX_AGES, MAX_BATCH, PAGE_NAME};
 
 #[test]
 fn settings_are_for_pools_that_are_not_in_use() {
@@ -24,10 +24,15 @@ fn settings_are_for_pools_that_are_not_in_use() {
     // Nothing to erase yet.
     fastkex_rustls::flush();
 
-    let settings = Settings { batch: Batch::Fixed(7), ..Settings::default() };
+    let settings = Settings { batch: Batch::Fixed(7), statistics: true, ..Settings::default() };
     configure(settings).unwrap();
     let (client, server) = (client(&["X25519MLKEM768"]), server(&["X25519MLKEM768"]));
     shake(&client, &server).unwrap();
+    if cfg!(target_os = "linux") {
+        // Where `fastkex stats` looks for the counts.
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        assert!(maps.contains(&format!("/memfd:{PAGE_NAME}")), "{maps}");
+    }
     assert_eq!(configure(settings), Ok(()));
     assert_eq!(configure(Settings::default()), Err(SettingsError::InUse));
     fastkex_rustls::flush();
