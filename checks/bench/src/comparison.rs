@@ -21,6 +21,8 @@ pub const DERIVE: &str = "derive";
 pub const SIGN: &str = "sign";
 /// The name of verifying in figures.
 pub const VERIFY: &str = "verify";
+/// The name of a handshake in figures.
+pub const HANDSHAKE: &str = "handshake";
 
 /// The owner of an implementation.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,6 +73,18 @@ impl<'a> Comparison<'a> {
     /// Makes an empty comparison.
     pub fn new(algorithm: &'static str) -> Self {
         Comparison { algorithm, entries: Vec::new() }
+    }
+
+    /// Adds a handshake of both sides in turn with `side`'s key exchange.
+    #[cfg(feature = "handshakes")]
+    pub fn add_handshake(
+        &mut self,
+        side: Side,
+        name: &str,
+        handshake: crate::handshake::Handshake,
+    ) {
+        let subject = Subject::new(1, move || handshake.run());
+        self.push(side, name.into(), None, HANDSHAKE, None, subject);
     }
 
     /// Adds an operation of a peer, or one without a counterpart.

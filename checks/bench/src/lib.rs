@@ -5,6 +5,8 @@
 
 pub mod comparison;
 pub mod exchange;
+#[cfg(feature = "handshakes")]
+pub mod handshake;
 pub mod kem;
 pub mod openssl;
 pub mod report;

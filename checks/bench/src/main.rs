@@ -33,7 +33,7 @@ const EIGHT: usize = 8;
 
 const METHOD: &str = "implementations of an operation take turns; public keys, ciphertexts and key shares come and go as bytes, \
     secret keys are ready; ours draws random bytes from AES-256 in counter mode, and so do the others for sntrup, with OpenSSL's in liboqs, and \
-    libcrux-ml-kem and ml-kem; for the rest they draw as they themselves do; each peer's ML-KEM has been compared with ours on random and hostile inputs; Ed25519 signs what a TLS server signs; OpenSSL is used as its libssl does, with a fresh context for each operation";
+    libcrux-ml-kem and ml-kem; for the rest they draw as they themselves do; each peer's ML-KEM has been compared with ours on random and hostile inputs; Ed25519 signs what a TLS server signs; a handshake of rustls is that of client and server in memory, with an ECDSA P-256 certificate and AWS-LC for all but the key exchange; OpenSSL is used as its libssl does, with a fresh context for each operation";
 
 /// Measures other implementations and fastkex.
 #[derive(Parser)]
@@ -76,6 +76,8 @@ enum Algorithm {
     Mlkem512,
     Mlkem768,
     Mlkem1024,
+    #[cfg(feature = "handshakes")]
+    Rustls,
     Random,
 }
 
@@ -185,6 +187,8 @@ fn measure_algorithm(
             let (libcrux, rust_crypto) = (ml_kem::Libcrux1024, ml_kem::RustCrypto1024);
             ml_kem::<MlKem1024>(libcrux, rust_crypto, openssls, skipped)
         }
+        #[cfg(feature = "handshakes")]
+        Algorithm::Rustls => handshakes(),
         Algorithm::Random => random(),
     };
     comparison.run(options)
@@ -315,6 +319,26 @@ fn add_ml_kem_peer<P: mlkem::Operations>(
 ) {
     ml_kem::assert_agreement(&ml_kem::Ours::<P>::on(Backend::best()), &peer, AGREEMENT_ROUNDS);
     comparison.add_kem(Side::Peer, peer);
+}
+
+/// Handshakes of rustls, which differ in their key exchange.
+#[cfg(feature = "handshakes")]
+fn handshakes() -> Comparison<'static> {
+    use bench::comparison::HANDSHAKE;
+    use bench::handshake::{Handshake, ours};
+    use rustls::crypto::aws_lc_rs::kx_group;
+
+    let group = || ours("X25519MLKEM768");
+    let mut comparison = Comparison::new("rustls, X25519MLKEM768");
+    comparison.add_handshake(Side::Ours, "fastkex", Handshake::new(group(), group()));
+    let theirs = kx_group::X25519MLKEM768;
+    comparison.add_handshake(Side::Peer, "aws-lc-rs", Handshake::new(theirs, theirs));
+    let hybrid = ours("X25519SNTRUP761");
+    let handshake = Handshake::new(hybrid, hybrid);
+    let name = ("fastkex".into(), None);
+    let subject = Subject::new(1, move || handshake.run());
+    comparison.add_variant(name, HANDSHAKE, "X25519SNTRUP761", subject);
+    comparison
 }
 
 /// Measures random bytes: the amount for a polynomial of sntrup761, and for a key of X25519.

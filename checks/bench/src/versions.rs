@@ -11,13 +11,20 @@ const MEASURED: &[&str] = &[
     "oqs",
     "oqs-sys",
     "pqcrypto-ntruprime",
+    "rustls",
     "sntrup",
     "sntrup761",
     "x25519-dalek",
 ];
 
-/// Crates that are built only with the feature `peers`.
-const OPTIONAL: &[&str] = &["aws-lc-rs", "aws-lc-sys", "oqs", "oqs-sys"];
+/// Crates that are built only with a feature, and whether they were.
+const OPTIONAL: &[(&str, bool)] = &[
+    ("aws-lc-rs", cfg!(feature = "handshakes")),
+    ("aws-lc-sys", cfg!(feature = "handshakes")),
+    ("oqs", cfg!(feature = "peers")),
+    ("oqs-sys", cfg!(feature = "peers")),
+    ("rustls", cfg!(feature = "handshakes")),
+];
 
 /// Returns name and version of fastkex and of each crate that this program measures.
 pub fn measured() -> Vec<(String, String)> {
@@ -25,7 +32,7 @@ pub fn measured() -> Vec<(String, String)> {
     let ours = packages.iter().find(|package| !package.is_foreign && package.name == "sntrup");
     let ours = ours.map(|package| ("fastkex".into(), package.version.clone()));
     let peers = packages.iter().filter(|package| {
-        let built = cfg!(feature = "peers") || !OPTIONAL.contains(&&*package.name);
+        let built = !OPTIONAL.contains(&(&*package.name, false));
         package.is_foreign && MEASURED.contains(&&*package.name) && built
     });
     ours.into_iter()
@@ -68,7 +75,7 @@ mod tests {
             let versions: Vec<_> = found.map(|package| &package.version).collect();
             assert_eq!(versions.len(), 1, "{name}: {versions:?}");
         }
-        let expected = MEASURED.len() - if cfg!(feature = "peers") { 0 } else { OPTIONAL.len() };
+        let expected = MEASURED.len() - OPTIONAL.iter().filter(|(_, built)| !built).count();
         assert_eq!(measured().len(), 1 + expected);
         assert_eq!(measured()[0].0, "fastkex");
     }

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use lanes::Backend;
 use rand_core::TryCryptoRng;
 
-use crate::{Error, Kem, KeyExchange, KeyPair, Storable};
+use crate::{Error, ExchangePart, Kem, KeyExchange, KeyPair, Storable};
 
 /// A KEM and a key exchange side by side: the parts of keys, key shares and secrets are
 /// concatenated in the order `O`, by default the KEM's part first (as in RFC 9954 for SSH).
@@ -39,6 +39,11 @@ impl<A: Kem, B: KeyExchange, O: Order> Kem for Hybrid<A, B, O> {
     const SECRET_KEY_BYTES: usize = A::SECRET_KEY_BYTES + B::SECRET_BYTES;
     const CIPHERTEXT_BYTES: usize = A::CIPHERTEXT_BYTES + B::PUBLIC_BYTES;
     const SHARED_SECRET_BYTES: usize = A::SHARED_SECRET_BYTES + B::SHARED_SECRET_BYTES;
+    const EXCHANGE: Option<ExchangePart> = Some(ExchangePart {
+        code_point: B::CODE_POINT,
+        public_bytes: B::PUBLIC_BYTES,
+        shared_secret_bytes: B::SHARED_SECRET_BYTES,
+    });
 
     type PublicKey = (A::PublicKey, B::Public);
     type SecretKey = (A::SecretKey, B::Secret);
@@ -139,6 +144,20 @@ impl<A: Kem, B: KeyExchange, O: Order> Kem for Hybrid<A, B, O> {
         let peer = B::read_public(ciphertext_b)?;
         A::decapsulate(a, backend, ciphertext_a, secret_a)?;
         B::complete(b, backend, &peer, secret_b)
+    }
+
+    fn write_exchange_public((_, b): &Self::PublicKey, out: &mut [u8]) -> bool {
+        B::write_public(b, out);
+        true
+    }
+
+    fn complete_exchange(
+        (_, b): &Self::SecretKey,
+        backend: Backend,
+        peer: &[u8],
+        secret: &mut [u8],
+    ) -> Result<(), Error> {
+        B::complete(b, backend, &B::read_public(peer)?, secret)
     }
 }
 

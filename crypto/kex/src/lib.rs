@@ -48,5 +48,5 @@ pub use hybrid::{Ephemeral, ExchangeFirst, Hybrid, KemFirst, Order};
 pub use lanes::{Backend, BackendError};
 pub use libraries::{MlKem, Sntrup};
 pub use nist::{Curve, Ecdh, P256, P384, Point, Scalar};
-pub use traits::{Kem, KeyExchange, KeyPair, Storable};
+pub use traits::{ExchangePart, Kem, KeyExchange, KeyPair, Storable};
 pub use x25519::{Secret as X25519Secret, X25519};

@@ -18,6 +18,8 @@ use crate::{Error, KeyExchange, Storable};
 pub trait Curve: Send + Sync + Sized + 'static {
     /// Name of the curve.
     const NAME: &'static str;
+    /// Code point of the TLS group.
+    const CODE_POINT: u16;
     /// Bytes of a coordinate, of a secret scalar and of a shared secret.
     const FIELD_BYTES: usize;
     /// An encoded secret scalar.
@@ -61,12 +63,13 @@ fn has_graviola(backend: Backend) -> bool {
 }
 
 macro_rules! curves {
-    ($($(#[$documentation:meta])* $curve:ident: $name:literal, $library:ident, $field_bytes:literal;)*) => {$(
+    ($($(#[$documentation:meta])* $curve:ident: $name:literal, $code_point:literal, $library:ident, $field_bytes:literal;)*) => {$(
         $(#[$documentation])*
         pub struct $curve;
 
         impl Curve for $curve {
             const NAME: &'static str = $name;
+            const CODE_POINT: u16 = $code_point;
             const FIELD_BYTES: usize = $field_bytes;
             type Scalar = [u8; $field_bytes];
             type Point = [u8; 1 + 2 * $field_bytes];
@@ -114,9 +117,9 @@ macro_rules! curves {
 
 curves! {
     /// P-256, which TLS calls secp256r1.
-    P256: "P-256", p256, 32;
+    P256: "P-256", 0x0017, p256, 32;
     /// P-384, which TLS calls secp384r1.
-    P384: "P-384", p384, 48;
+    P384: "P-384", 0x0018, p384, 48;
 }
 
 /// ECDH with the curve `C`.
@@ -155,6 +158,7 @@ impl<C: Curve> Clone for Scalar<C> {
 const DRAWS: usize = 8;
 
 impl<C: Curve> KeyExchange for Ecdh<C> {
+    const CODE_POINT: u16 = C::CODE_POINT;
     const PUBLIC_BYTES: usize = 1 + 2 * C::FIELD_BYTES;
     const SECRET_BYTES: usize = C::FIELD_BYTES;
     const SHARED_SECRET_BYTES: usize = C::FIELD_BYTES;

@@ -42,6 +42,8 @@ pub trait Kem: Send + Sync + Sized + 'static {
     const SHARED_SECRET_BYTES: usize;
     /// Bytes of the seed that stands for a key pair; 0 if the KEM has none.
     const SEED_BYTES: usize = 0;
+    /// The key exchange inside a hybrid, which is a TLS group of its own; `None` for other KEMs.
+    const EXCHANGE: Option<ExchangePart> = None;
 
     /// A checked public key.
     type PublicKey: Clone + PartialEq + Send + Sync;
@@ -147,6 +149,37 @@ pub trait Kem: Send + Sync + Sized + 'static {
         ciphertext: &[u8],
         secret: &mut [u8],
     ) -> Result<(), Error>;
+
+    /// Writes the public value of the key exchange inside a hybrid, and returns true. Returns false
+    /// if there is none. A client may send the value as a key share of its own beside the hybrid's
+    /// (draft-ietf-tls-hybrid-design, section 3.2).
+    fn write_exchange_public(_key: &Self::PublicKey, _out: &mut [u8]) -> bool {
+        false
+    }
+
+    /// Completes the key exchange inside a hybrid alone, with the peer's public value.
+    ///
+    /// # Errors
+    /// The value's length is wrong, it must not be used, or there is no key exchange inside.
+    fn complete_exchange(
+        _key: &Self::SecretKey,
+        _backend: Backend,
+        peer: &[u8],
+        _secret: &mut [u8],
+    ) -> Result<(), Error> {
+        Err(Error::Length { object: "public value", expected: 0, actual: peer.len() })
+    }
+}
+
+/// The key exchange inside a hybrid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExchangePart {
+    /// Its code point as a TLS group of its own.
+    pub code_point: u16,
+    /// Bytes of its public value.
+    pub public_bytes: usize,
+    /// Bytes of its shared secret.
+    pub shared_secret_bytes: usize,
 }
 
 /// A fresh key pair. For a single use there is [`KeyPair::decapsulate`], which
@@ -206,6 +239,8 @@ impl<K: Kem> KeyPair<K> {
 /// # Ok::<(), kex::Error>(())
 /// ```
 pub trait KeyExchange: Send + Sync + Sized + 'static {
+    /// Its code point as a TLS group of its own.
+    const CODE_POINT: u16;
     /// Bytes of a public value.
     const PUBLIC_BYTES: usize;
     /// Bytes of a secret value.

@@ -41,6 +41,7 @@ const SMALL_ORDER: [[u8; BYTES]; 7] = {
 };
 
 impl KeyExchange for X25519 {
+    const CODE_POINT: u16 = 0x001D;
     const PUBLIC_BYTES: usize = BYTES;
     const SECRET_BYTES: usize = BYTES;
     const SHARED_SECRET_BYTES: usize = BYTES;

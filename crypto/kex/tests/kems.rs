@@ -1,8 +1,8 @@
 //! The KEMs of the libraries, and their hybrids with X25519, through the trait.
 
 use kex::{
-    Backend, Ecdh, Error, ExchangeFirst, Hybrid, Kem, KeyExchange, KeyPair, MlKem, P256, P384,
-    Sntrup, Storable, X25519,
+    Backend, Ecdh, Error, ExchangeFirst, Hybrid, Kem, KemFirst, KeyExchange, KeyPair, MlKem, Order,
+    P256, P384, Sntrup, Storable, X25519,
 };
 use mlkem::{MlKem512, MlKem768, MlKem1024};
 use reference::drbg::Drbg;
@@ -321,4 +321,53 @@ fn ml_kem_comes_before_x25519() {
     order_of_hybrid::<MlKem512>();
     order_of_hybrid::<MlKem768>();
     order_of_hybrid::<MlKem1024>();
+}
+
+/// The key exchange inside `Hybrid<K, X, O>`, whose code point is `code_point`.
+fn exchange_inside<K: Kem, X: KeyExchange, O: Order>(code_point: u16) {
+    let random = &mut drbg(7);
+    let part = Hybrid::<K, X, O>::EXCHANGE.unwrap();
+    let expected = (code_point, X::PUBLIC_BYTES, X::SHARED_SECRET_BYTES);
+    assert_eq!((part.code_point, part.public_bytes, part.shared_secret_bytes), expected);
+
+    for backend in Backend::available() {
+        let pair = KeyPair::<Hybrid<K, X, O>>::generate(backend, random).unwrap();
+        let mut public = vec![0; part.public_bytes];
+        assert!(Hybrid::<K, X, O>::write_exchange_public(&pair.public, &mut public));
+        let whole = public_bytes::<Hybrid<K, X, O>>(&pair.public);
+        let at = if O::EXCHANGE_FIRST { 0 } else { K::PUBLIC_KEY_BYTES };
+        assert_eq!(&whole[at..][..public.len()], public);
+
+        let peer = X::start(backend, random).unwrap();
+        let (mut ours, mut theirs) =
+            (vec![0; part.shared_secret_bytes], vec![0; part.shared_secret_bytes]);
+        let mut share = vec![0; X::PUBLIC_BYTES];
+        X::write_public(&X::public(&peer), &mut share);
+        let mut complete = |share: &[u8]| {
+            Hybrid::<K, X, O>::complete_exchange(&pair.secret, backend, share, &mut ours)
+        };
+        assert!(complete(&vec![0; X::PUBLIC_BYTES]).is_err());
+        let short = complete(&share[1..]);
+        assert!(matches!(short, Err(Error::Length { expected, .. }) if expected == share.len()));
+        complete(&share).unwrap();
+        X::complete(&peer, backend, &X::read_public(&public).unwrap(), &mut theirs).unwrap();
+        assert_eq!(ours, theirs);
+    }
+}
+
+#[test]
+fn the_exchange_inside_a_hybrid_can_be_completed_alone() {
+    exchange_inside::<MlKem<MlKem512>, X25519, KemFirst>(0x001D);
+    exchange_inside::<Sntrup<Sntrup653>, X25519, KemFirst>(0x001D);
+    exchange_inside::<MlKem<MlKem768>, Ecdh<P256>, ExchangeFirst>(0x0017);
+    exchange_inside::<MlKem<MlKem1024>, Ecdh<P384>, ExchangeFirst>(0x0018);
+}
+
+#[test]
+fn other_kems_have_no_exchange_inside() {
+    type K = MlKem<MlKem512>;
+    let pair = KeyPair::<K>::generate(Backend::best(), &mut drbg(8)).unwrap();
+    assert_eq!(K::EXCHANGE, None);
+    assert!(!K::write_exchange_public(&pair.public, &mut [0; 32]));
+    assert!(K::complete_exchange(&pair.secret, Backend::best(), &[9; 32], &mut [0; 32]).is_err());
 }
