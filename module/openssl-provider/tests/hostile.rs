@@ -25,11 +25,14 @@ const ILLEGAL_PARAMETER: u8 = 47;
 const DECODE_ERROR: u8 = 50;
 const INTERNAL_ERROR: u8 = 80;
 
+/// Whether a share is taken.
+type Takes = Box<dyn Fn(&[u8]) -> bool + Send>;
+
 /// A group, and whether a server must take a client's share of it, and a client a server's.
 struct Case {
     group: &'static TlsGroup,
     server_takes: fn(&[u8]) -> bool,
-    client_takes: Box<dyn Fn(&[u8]) -> bool + Send>,
+    client_takes: Takes,
 }
 
 fn cases() -> Vec<Case> {
