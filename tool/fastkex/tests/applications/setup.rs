@@ -2,14 +2,11 @@
 //! and processes.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
 
 use openssl_runtime::{KeyType, Libraries, LibraryContext};
-use serde_json::Value;
-use testbed::{CertificateFiles, Set};
-use testbed::{Server, children};
+use testbed::{CertificateFiles, Purpose, Server, Set, children};
 
 use crate::document::{block, replaced};
 
@@ -35,13 +32,6 @@ pub(crate) struct Setup {
     pub(crate) files: CertificateFiles,
     pub(crate) certificate: String,
     module: PathBuf,
-}
-
-/// One side of the key exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    KeyPairs,
-    Encapsulations,
 }
 
 impl Setup {
@@ -99,7 +89,8 @@ impl Setup {
     /// Returns the number of keys of a group that a process and its children have taken for one
     /// side.
     pub(crate) fn taken(&self, server: &Server, group: &str, purpose: Purpose) -> u64 {
-        family(server.id()).into_iter().map(|process| taken_by(process, group, purpose)).sum()
+        let fastkex = env!("CARGO_BIN_EXE_fastkex").as_ref();
+        testbed::keys_taken(fastkex, &family(server.id()), group, purpose)
     }
 
     /// Returns a command, found in the same folders as servers.
@@ -119,31 +110,9 @@ pub(crate) fn absent(what: &str) {
     artifacts::skipped(what);
 }
 
-/// True if servers can change to another user.
-pub(crate) fn is_root() -> bool {
-    fs::metadata("/proc/self").unwrap().uid() == 0
-}
-
 fn family(process: u32) -> Vec<u32> {
     let below = children(process).into_iter().flat_map(family);
     [process].into_iter().chain(below).collect()
-}
-
-fn taken_by(process: u32, group: &str, purpose: Purpose) -> u64 {
-    let purpose = match purpose {
-        Purpose::KeyPairs => "key_pairs",
-        Purpose::Encapsulations => "encapsulations",
-    };
-    let process = process.to_string();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fastkex"));
-    let output = command.args(["stats", &process, "--json"]).output().unwrap();
-    // The command fails for a process that has made no handshake with the module.
-    let records: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    let records = records.as_array().into_iter().flatten();
-    let of_it = records.filter(|record| record["group"] == group && record["purpose"] == purpose);
-    of_it
-        .map(|record| record["inline"].as_u64().unwrap() + record["from_pool"].as_u64().unwrap())
-        .sum()
 }
 
 /// True if a process listens on a port. Does not connect to the port.

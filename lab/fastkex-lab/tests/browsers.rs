@@ -1,0 +1,87 @@
+//! Stock browsers and stock servers with the module: the group as the browser tells it.
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+
+use openssl_runtime::{KeyType, Libraries};
+use output::Failure;
+use testbed::{Browser, BrowserKind, Listening, Offer, Purpose, Set, Started};
+
+/// A way to start a server.
+type Start = fn(&Set, KeyType, &[Offer]) -> Result<Started, Failure>;
+
+const GROUP: &str = "X25519MLKEM768";
+/// The page of the server behind the TLS servers, and of nginx.
+const PAGE: &str = "A small static page\n";
+const SERVERS: [Start; 4] = [testbed::nginx, testbed::apache, testbed::haproxy, testbed::stunnel];
+
+/// Starts the servers that are installed.
+fn start(set: &Set, groups: &str) -> Vec<Listening> {
+    let mut listening = Vec::new();
+    for start in SERVERS {
+        match start(set, KeyType::EcP256, &[Offer::new(groups)]).unwrap() {
+            Started::Listening(one) => listening.extend(one),
+            Started::Absent(why) => artifacts::skipped(&why),
+        }
+    }
+    listening
+}
+
+/// Loads the page of each server, with the module and without. The words are the browser's for
+/// X25519MLKEM768 and for X25519.
+fn check(kind: BrowserKind, [with_module, without]: [&str; 2]) {
+    if !kind.is_installed() {
+        return artifacts::skipped(&format!("{0} (apt-get install {0})", kind.program()));
+    }
+    let fastkex = artifacts::build("fastkex", "fastkex").unwrap();
+    let set = || {
+        let tool = env!("CARGO_BIN_EXE_fastkex-lab").as_ref();
+        let module = artifacts::module().unwrap();
+        Set::new(&Libraries::system().unwrap(), &module, tool).unwrap().reporting()
+    };
+    let (ours, stock) = (set(), set().without_module());
+    let mut browser = Browser::start(&ours.stage, kind).unwrap();
+    for (set, groups, word, code_point) in [
+        (&ours, "X25519MLKEM768:X25519:P-256", with_module, "0x11ec"),
+        (&stock, "X25519:P-256", without, "X25519"),
+    ] {
+        for server in start(set, groups) {
+            let about = format!("{}, {}, {groups}", browser.name(), server.tls.name);
+            let taken = || {
+                let processes = server.tls.all_processes();
+                testbed::keys_taken(&fastkex, &processes, GROUP, Purpose::Encapsulations)
+            };
+            assert_eq!(taken(), 0, "{about}");
+            let loaded = browser.load(&format!("https://127.0.0.1:{}/", server.port));
+            let loaded = loaded.unwrap_or_else(|failure| panic!("{about}: {failure}"));
+            assert_eq!((loaded.page.as_str(), loaded.group.as_str()), (PAGE, word), "{about}");
+            assert_eq!(taken() > 0, word == with_module, "{about}");
+            if server.tls.name.starts_with("nginx ") {
+                let log = fs::read_to_string(&server.log).unwrap();
+                let groups: Vec<_> =
+                    log.lines().filter(|line| line.starts_with("group ")).collect();
+                let group = format!("group {code_point}");
+                assert!(!groups.is_empty() && groups.iter().all(|line| *line == group), "{log}");
+            }
+        }
+    }
+    drop(browser);
+    let folders: Vec<PathBuf> = [&ours, &stock].map(|set| set.stage.folder().into()).into();
+    drop((ours, stock));
+    for folder in folders {
+        assert!(!folder.exists());
+        assert_eq!(common::processes_with(folder.to_str().unwrap()), [""; 0]);
+    }
+}
+
+#[test]
+fn chromium() {
+    check(BrowserKind::Chromium, ["X25519MLKEM768", "X25519"]);
+}
+
+#[test]
+fn firefox() {
+    check(BrowserKind::Firefox, ["mlkem768x25519", "x25519"]);
+}
