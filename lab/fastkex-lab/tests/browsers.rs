@@ -23,7 +23,7 @@ fn start(set: &Set, groups: &str) -> Vec<Listening> {
     for start in SERVERS {
         match start(set, KeyType::EcP256, &[Offer::new(groups)]).unwrap() {
             Started::Listening(one) => listening.extend(one),
-            Started::Absent(why) => artifacts::skipped(&why),
+            Started::Absent(why) => artifacts::absent(&why),
         }
     }
     listening
@@ -33,7 +33,7 @@ fn start(set: &Set, groups: &str) -> Vec<Listening> {
 /// X25519MLKEM768 and for X25519.
 fn check(kind: BrowserKind, [with_module, without]: [&str; 2]) {
     if !kind.is_installed() {
-        return artifacts::skipped(&format!("{0} (apt-get install {0})", kind.program()));
+        return artifacts::absent(&format!("no {0} program (apt-get install {0})", kind.program()));
     }
     let fastkex = artifacts::build("fastkex", "fastkex").unwrap();
     let set = || {

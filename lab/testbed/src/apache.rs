@@ -7,7 +7,8 @@ use openssl_runtime::KeyType;
 use crate::backend::Backend;
 use crate::set::certificate_names;
 use crate::user::for_this_user;
-use crate::{Offer, Set, Started, server, version};
+use crate::version::{self, Version};
+use crate::{Offer, Set, Started, server};
 
 /// The configuration before ports and virtual hosts, with `{folder}` for Apache's folder. Some
 /// lines are [only for root](crate::for_this_user). Nothing in the file system is served.
@@ -37,7 +38,8 @@ ErrorLog /dev/stderr
 /// A group is unknown, or Apache or the server behind it does not start.
 pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Failure> {
     let version = match version::ask(set, "apache2", "apache2-bin", "-v", "Apache/") {
-        Ok(version) => version,
+        // Apache does not print the version of the OpenSSL that mod_ssl loads, which is the set's.
+        Ok(version) => Version { openssl: set.libraries.version().to_string(), ..version },
         Err(absent) => return Ok(absent),
     };
     set.certificate(kind)?;
