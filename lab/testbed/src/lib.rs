@@ -4,8 +4,8 @@
 //! A [`Stage`] is a folder and the processes in it. A [`Set`] adds what the servers share:
 //! certificates, the module, a processor to run on. Each start function starts one kind of server
 //! with a port for each [`Offer`], and returns the [`Listening`] ports once they answer. Dropping
-//! the set ends the processes and removes the folder. A [`Browser`] in a stage loads pages and tells
-//! the group of their connection.
+//! the set ends the processes and removes the folder. A [`Browser`] in a stage loads pages and
+//! tells the group of their connection.
 //!
 //! ```no_run
 //! use openssl_runtime::{KeyType, Libraries};

@@ -68,8 +68,8 @@ fn tls_server(kind: KeyType, offer: &Offer, port: u16) -> String {
 /// Returns the configuration: one worker, no session cache, no stateful tickets (OpenSSL's
 /// configuration disables stateless ones), and in effect no limit on requests for each connection.
 /// There is an access log only if nginx reports the groups: `group` and the group of each request,
-/// by name or by code point. If this process runs as root, the worker does too, as other users cannot read
-/// the folder. Otherwise nginx ignores `user`.
+/// by name or by code point. If this process runs as root, the worker does too, as other users
+/// cannot read the folder. Otherwise nginx ignores `user`.
 fn configuration(name: &str, reports: bool, servers: &str) -> String {
     let access_log = if reports {
         "log_format group 'group $ssl_curve';\n    access_log /dev/stderr group;"

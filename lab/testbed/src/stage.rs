@@ -31,9 +31,8 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// The folder that is private to its user, in a home folder.
 const RUNTIME: &str = "run";
-/// Variables that name a home folder or a folder in it.
-const HOMES: [(&str, &str); 7] = [
-    ("HOME", ""),
+/// Variables that name folders in a home folder.
+const HOMES: [(&str, &str); 6] = [
     ("TMPDIR", "tmp"),
     ("XDG_CACHE_HOME", "cache"),
     ("XDG_CONFIG_HOME", "config"),
@@ -165,8 +164,8 @@ impl Stage {
             .env_remove("OPENSSL_MODULES");
     }
 
-    /// Gives a program a home folder of its own in the folder, which is returned, and an environment
-    /// without the user's session, screen and proxies.
+    /// Gives a program a home folder of its own in the folder, which is returned, and an
+    /// environment without the user's session, screen and proxies.
     ///
     /// # Errors
     /// The home folder cannot be made.
@@ -177,6 +176,7 @@ impl Stage {
             fs::create_dir_all(&folder).map_err(Failure::about(folder.display()))?;
             command.env(variable, folder);
         }
+        command.env("HOME", &home);
         // Programs do not use one that others can enter.
         let private = Permissions::from_mode(0o700);
         fs::set_permissions(home.join(RUNTIME), private).map_err(Failure::about(home.display()))?;
@@ -413,8 +413,8 @@ pub fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path()).any(|folder| folder.join(program).exists())
 }
 
-/// Returns the folders of programs. Debian installs servers in the last two, and only root has these
-/// in PATH.
+/// Returns the folders of programs. Debian installs servers in the last two, and only root has
+/// these in PATH.
 fn path() -> OsString {
     let mut path = std::env::var_os("PATH").unwrap_or_default();
     path.push(":/usr/sbin:/sbin");
@@ -541,6 +541,20 @@ mod tests {
         );
         let absent = stage.run(&mut Command::new("no-such-program")).err().unwrap();
         assert!(absent.to_string().starts_with("no-such-program: "), "{absent}");
+    }
+
+    #[test]
+    fn a_home_is_in_the_folder() {
+        let stage = Stage::new().unwrap();
+        let mut command = Command::new("sh");
+        command.env("https_proxy", "http://192.0.2.1/");
+        let home = stage.at_home("home", &mut command).unwrap();
+        assert_eq!(home, stage.folder().join("home"));
+        let script =
+            "cd && touch \"$TMPDIR/a\" && stat -c %a \"$XDG_RUNTIME_DIR\"; echo $https_proxy";
+        let finished = stage.run(command.args(["-c", script])).unwrap();
+        assert_eq!((finished.output.trim(), finished.errors.as_str()), ("700", ""));
+        assert!(home.join("tmp/a").exists());
     }
 
     #[test]

@@ -86,8 +86,8 @@ impl Connector<'_> {
         Connection::new(client.name(), "nginx", group, ends)
     }
 
-    /// Loads nginx's page in a browser, which offers groups of its own. `group` must be the one that
-    /// it prefers.
+    /// Loads nginx's page in a browser, which offers groups of its own. `group` must be the one
+    /// that it prefers.
     pub(crate) fn in_browser(&self, kind: BrowserKind, group: &'static str) -> Connection {
         let mut client = kind.name().to_owned();
         let mut load = || {

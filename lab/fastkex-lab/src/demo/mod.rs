@@ -34,10 +34,11 @@ const TIMED: [&str; 5] = ["X25519MLKEM768", "sntrup761", "X25519SNTRUP761", "X25
 
 /// Show stock nginx, stunnel, browsers, curl and openssl with post-quantum key exchange
 ///
-/// Starts servers on loopback, in a temporary folder, fetches pages from them, first in Chromium and
-/// Firefox as far as they are installed, and prints for each connection the group that both ends
-/// report. Then times handshakes. Takes about twenty seconds once everything is built. Exits with 0 if all connections used the right group, with 1 if one did
-/// not, with 2 if the demonstration could not run.
+/// Starts servers on loopback, in a temporary folder, fetches pages from them, first in Chromium
+/// and Firefox as far as they are installed, and prints for each connection the group that both
+/// ends report. Then times handshakes. Takes about twenty seconds once everything is built. Exits
+/// with 0 if all connections used the right group, with 1 if one did not, with 2 if the
+/// demonstration could not run.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {}
 
