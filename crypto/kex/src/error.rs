@@ -18,6 +18,16 @@ pub enum Error {
     /// An X25519 public key of small order: it would make a shared secret that everybody knows (RFC
     /// 7748, section 6.1).
     SmallOrder,
+    /// A public key that is no point of the curve in uncompressed form.
+    NotOnCurve {
+        /// Name of the curve.
+        curve: &'static str,
+    },
+    /// A secret key that is zero, or not below the order of the curve's group.
+    OutOfRange {
+        /// Name of the curve.
+        curve: &'static str,
+    },
     /// Refused by Streamlined NTRU Prime or ML-KEM.
     Kem(sntrup::Error),
     /// The random source failed.
@@ -65,6 +75,12 @@ impl fmt::Display for Error {
                 write!(f, "{object} of {actual} bytes: expected {expected}")
             }
             Error::SmallOrder => f.write_str("X25519 public key has small order"),
+            Error::NotOnCurve { curve } => {
+                write!(f, "{curve} public key: expected an uncompressed point of the curve")
+            }
+            Error::OutOfRange { curve } => {
+                write!(f, "{curve} secret key: expected a number between 0 and the group's order")
+            }
             Error::Kem(error) => error.fmt(f),
             Error::RandomSource => f.write_str("the random source failed"),
         }

@@ -3,7 +3,7 @@
 use mlkem::{MlKem512, MlKem768, MlKem1024};
 use sntrup::{Sntrup653, Sntrup761, Sntrup857, Sntrup953, Sntrup1013, Sntrup1277};
 
-use crate::{Hybrid, Kem, MlKem, Sntrup, X25519};
+use crate::{Ecdh, ExchangeFirst, Hybrid, Kem, MlKem, P256, P384, Sntrup, X25519};
 
 /// A TLS 1.3 group: what is negotiated, and what its key shares are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +164,10 @@ const fn is_equal(a: &[u8], b: &[u8]) -> bool {
 
 tls_groups! {
     "X25519MLKEM768": Hybrid<MlKem<MlKem768>, X25519>, 0x11EC, 192, None, "ML-KEM-768 with X25519";
+    "SecP256r1MLKEM768": Hybrid<MlKem<MlKem768>, Ecdh<P256>, ExchangeFirst>, 0x11EB, 192, None,
+        "ML-KEM-768 with P-256";
+    "SecP384r1MLKEM1024": Hybrid<MlKem<MlKem1024>, Ecdh<P384>, ExchangeFirst>, 0x11ED, 256, None,
+        "ML-KEM-1024 with P-384";
     "MLKEM512" ("ML-KEM-512:MLKEM512:id-alg-ml-kem-512"): MlKem<MlKem512>, 0x0200, 128,
         Some(Identifier::Nist(1)), "ML-KEM-512";
     "MLKEM768" ("ML-KEM-768:MLKEM768:id-alg-ml-kem-768"): MlKem<MlKem768>, 0x0201, 192,
@@ -230,6 +234,8 @@ mod tests {
     fn groups_of_the_drafts_are_as_the_drafts_have_them() {
         for (name, algorithm, code_point, client_bytes, server_bytes, secret_bytes) in [
             ("X25519MLKEM768", "X25519MLKEM768", 0x11EC, 1216, 1120, 64),
+            ("SecP256r1MLKEM768", "SecP256r1MLKEM768", 0x11EB, 1249, 1153, 64),
+            ("SecP384r1MLKEM1024", "SecP384r1MLKEM1024", 0x11ED, 1665, 1665, 80),
             ("MLKEM512", "ML-KEM-512", 0x0200, 800, 768, 32),
             ("MLKEM768", "ML-KEM-768", 0x0201, 1184, 1088, 32),
             ("MLKEM1024", "ML-KEM-1024", 0x0202, 1568, 1568, 32),

@@ -7,13 +7,34 @@ use rand_core::TryCryptoRng;
 
 use crate::{Error, Kem, KeyExchange, KeyPair, Storable};
 
-/// A KEM and a key exchange side by side, the KEM's part first in keys, key shares and secrets (as
-/// in RFC 9954 for SSH).
+/// A KEM and a key exchange side by side: the parts of keys, key shares and secrets are
+/// concatenated in the order `O`, by default the KEM's part first (as in RFC 9954 for SSH).
 ///
-/// Secret keys carry the key exchange's secret value last; its public value is derived.
-pub struct Hybrid<A, B>(PhantomData<(A, B)>);
+/// Secret keys carry the key exchange's secret value; its public value is derived.
+pub struct Hybrid<A, B, O = KemFirst>(PhantomData<(A, B, O)>);
 
-impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
+/// The order of the parts of a hybrid.
+pub trait Order: Send + Sync + 'static {
+    /// Whether the key exchange's part comes first.
+    const EXCHANGE_FIRST: bool;
+}
+
+/// The KEM's part comes first.
+pub struct KemFirst;
+
+impl Order for KemFirst {
+    const EXCHANGE_FIRST: bool = false;
+}
+
+/// The key exchange's part comes first, as in the hybrids with NIST's curves
+/// (draft-ietf-tls-ecdhe-mlkem, section 4).
+pub struct ExchangeFirst;
+
+impl Order for ExchangeFirst {
+    const EXCHANGE_FIRST: bool = true;
+}
+
+impl<A: Kem, B: KeyExchange, O: Order> Kem for Hybrid<A, B, O> {
     const PUBLIC_KEY_BYTES: usize = A::PUBLIC_KEY_BYTES + B::PUBLIC_BYTES;
     const SECRET_KEY_BYTES: usize = A::SECRET_KEY_BYTES + B::SECRET_BYTES;
     const CIPHERTEXT_BYTES: usize = A::CIPHERTEXT_BYTES + B::PUBLIC_BYTES;
@@ -40,23 +61,23 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
     }
 
     fn read_public_key(backend: Backend, bytes: &[u8]) -> Result<Self::PublicKey, Error> {
-        let (a, b) = split("public key", Self::PUBLIC_KEY_BYTES, bytes, A::PUBLIC_KEY_BYTES)?;
+        let (a, b) = split::<O>("public key", A::PUBLIC_KEY_BYTES, B::PUBLIC_BYTES, bytes)?;
         Ok((A::read_public_key(backend, a)?, B::read_public(b)?))
     }
 
     fn write_public_key((a, b): &Self::PublicKey, out: &mut [u8]) {
-        let (out_a, out_b) = out.split_at_mut(A::PUBLIC_KEY_BYTES);
+        let (out_a, out_b) = split_mut::<O>(A::PUBLIC_KEY_BYTES, out);
         A::write_public_key(a, out_a);
         B::write_public(b, out_b);
     }
 
     fn read_secret_key(backend: Backend, bytes: &[u8]) -> Result<Self::SecretKey, Error> {
-        let (a, b) = split("secret key", Self::SECRET_KEY_BYTES, bytes, A::SECRET_KEY_BYTES)?;
+        let (a, b) = split::<O>("secret key", A::SECRET_KEY_BYTES, B::SECRET_BYTES, bytes)?;
         Ok((A::read_secret_key(backend, a)?, B::read_secret(backend, b)?))
     }
 
     fn write_secret_key((a, b): &Self::SecretKey, out: &mut [u8]) {
-        let (out_a, out_b) = out.split_at_mut(A::SECRET_KEY_BYTES);
+        let (out_a, out_b) = split_mut::<O>(A::SECRET_KEY_BYTES, out);
         A::write_secret_key(a, out_a);
         B::write_secret(b, out_b);
     }
@@ -76,8 +97,8 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         ciphertext: &mut [u8],
         secret: &mut [u8],
     ) -> Result<(), Error> {
-        let (ciphertext_a, ciphertext_b) = ciphertext.split_at_mut(A::CIPHERTEXT_BYTES);
-        let (secret_a, secret_b) = secret.split_at_mut(A::SHARED_SECRET_BYTES);
+        let (ciphertext_a, ciphertext_b) = split_mut::<O>(A::CIPHERTEXT_BYTES, ciphertext);
+        let (secret_a, secret_b) = split_mut::<O>(A::SHARED_SECRET_BYTES, secret);
         A::encapsulate(a, backend, random, ciphertext_a, secret_a)?;
         let secret = B::start(backend, random)?;
         Ephemeral::<B> { secret, backend }.answer(b, ciphertext_b, secret_b)
@@ -100,8 +121,8 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         ciphertext: &mut [u8],
         secret: &mut [u8],
     ) -> Result<(), Error> {
-        let (ciphertext_a, ciphertext_b) = ciphertext.split_at_mut(A::CIPHERTEXT_BYTES);
-        let (secret_a, secret_b) = secret.split_at_mut(A::SHARED_SECRET_BYTES);
+        let (ciphertext_a, ciphertext_b) = split_mut::<O>(A::CIPHERTEXT_BYTES, ciphertext);
+        let (secret_a, secret_b) = split_mut::<O>(A::SHARED_SECRET_BYTES, secret);
         A::encapsulate_prepared(prepared_a, a, ciphertext_a, secret_a)?;
         prepared_b.answer(b, ciphertext_b, secret_b)
     }
@@ -113,8 +134,8 @@ impl<A: Kem, B: KeyExchange> Kem for Hybrid<A, B> {
         secret: &mut [u8],
     ) -> Result<(), Error> {
         let (ciphertext_a, ciphertext_b) =
-            split("ciphertext", Self::CIPHERTEXT_BYTES, ciphertext, A::CIPHERTEXT_BYTES)?;
-        let (secret_a, secret_b) = secret.split_at_mut(A::SHARED_SECRET_BYTES);
+            split::<O>("ciphertext", A::CIPHERTEXT_BYTES, B::PUBLIC_BYTES, ciphertext)?;
+        let (secret_a, secret_b) = split_mut::<O>(A::SHARED_SECRET_BYTES, secret);
         let peer = B::read_public(ciphertext_b)?;
         A::decapsulate(a, backend, ciphertext_a, secret_a)?;
         B::complete(b, backend, &peer, secret_b)
@@ -170,17 +191,33 @@ impl<A: Storable, B: Storable> Storable for (A, B) {
     }
 
     fn restore(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        let (a, b) = split("stored pair", Self::STORED_BYTES, bytes, A::STORED_BYTES)?;
+        let (a, b) = split::<KemFirst>("stored pair", A::STORED_BYTES, B::STORED_BYTES, bytes)?;
         Ok((A::restore(backend, a)?, B::restore(backend, b)?))
     }
 }
 
-fn split<'a>(
+/// The parts of `bytes`, the KEM's `a_bytes` and the key exchange's `b_bytes`.
+fn split<'a, O: Order>(
     object: &'static str,
-    expected: usize,
+    a_bytes: usize,
+    b_bytes: usize,
     bytes: &'a [u8],
-    at: usize,
 ) -> Result<(&'a [u8], &'a [u8]), Error> {
-    Error::check_length(object, expected, bytes)?;
-    Ok(bytes.split_at(at))
+    Error::check_length(object, a_bytes + b_bytes, bytes)?;
+    if O::EXCHANGE_FIRST {
+        let (b, a) = bytes.split_at(b_bytes);
+        Ok((a, b))
+    } else {
+        Ok(bytes.split_at(a_bytes))
+    }
+}
+
+/// The parts of `bytes`, of which the KEM's has `a_bytes`.
+fn split_mut<O: Order>(a_bytes: usize, bytes: &mut [u8]) -> (&mut [u8], &mut [u8]) {
+    if O::EXCHANGE_FIRST {
+        let (b, a) = bytes.split_at_mut(bytes.len() - a_bytes);
+        (a, b)
+    } else {
+        bytes.split_at_mut(a_bytes)
+    }
 }

@@ -35,6 +35,7 @@ mod error;
 mod groups;
 mod hybrid;
 mod libraries;
+mod nist;
 mod traits;
 mod x25519;
 
@@ -43,8 +44,9 @@ pub use groups::{
     GroupVisitor, Identifier, PRIVATE_CODE_POINTS, RECOMMENDED_GROUPS, TLS_GROUPS, TlsGroup,
     TlsKem, UUID, group_named, visit_groups,
 };
-pub use hybrid::{Ephemeral, Hybrid};
+pub use hybrid::{Ephemeral, ExchangeFirst, Hybrid, KemFirst, Order};
 pub use lanes::{Backend, BackendError};
 pub use libraries::{MlKem, Sntrup};
+pub use nist::{Curve, Ecdh, P256, P384, Point, Scalar};
 pub use traits::{Kem, KeyExchange, KeyPair, Storable};
 pub use x25519::{Secret as X25519Secret, X25519};

@@ -1,6 +1,9 @@
 //! The KEMs of the libraries, and their hybrids with X25519, through the trait.
 
-use kex::{Backend, Error, Hybrid, Kem, KeyExchange, KeyPair, MlKem, Sntrup, Storable, X25519};
+use kex::{
+    Backend, Ecdh, Error, ExchangeFirst, Hybrid, Kem, KeyExchange, KeyPair, MlKem, P256, P384,
+    Sntrup, Storable, X25519,
+};
 use mlkem::{MlKem512, MlKem768, MlKem1024};
 use reference::drbg::Drbg;
 use reference::ml_kem::{self as oracle, Parameters};
@@ -61,6 +64,8 @@ macro_rules! for_each_kem {
             $test::<Hybrid<MlKem<MlKem512>, X25519>>();
             $test::<Hybrid<MlKem<MlKem768>, X25519>>();
             $test::<Hybrid<MlKem<MlKem1024>, X25519>>();
+            $test::<Hybrid<MlKem<MlKem768>, Ecdh<P256>, ExchangeFirst>>();
+            $test::<Hybrid<MlKem<MlKem1024>, Ecdh<P384>, ExchangeFirst>>();
         }
     )*};
 }

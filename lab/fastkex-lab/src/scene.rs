@@ -97,9 +97,10 @@ struct HttpScene {
 /// Arguments of all scenes.
 #[derive(Args, Debug)]
 struct SettingArguments {
-    /// Groups, comma-separated, each of them timed by itself; with '@fastkex', X25519 and Ed25519
-    /// are fastkex's at both ends; without it X25519, P-256, 'X25519@fastkex', sntrup761,
-    /// sntrup857, X25519SNTRUP761, and X25519MLKEM768 where OpenSSL has it
+    /// Groups, comma-separated, each of them timed by itself; with '@fastkex', both ends prefer
+    /// fastkex where OpenSSL has the group or Ed25519, too [default: X25519, P-256,
+    /// 'X25519@fastkex', X25519MLKEM768, 'X25519MLKEM768@fastkex', sntrup761, sntrup857,
+    /// X25519SNTRUP761]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     groups: Vec<String>,
     /// The client's OpenSSL, and the servers', of stock servers if it is of the major version that
@@ -129,14 +130,15 @@ enum ServerKind {
 }
 
 /// Groups that are compared by default.
-const USUAL: [&str; 7] = [
+const USUAL: [&str; 8] = [
     "X25519",
     "P-256",
     "X25519@fastkex",
+    "X25519MLKEM768",
+    "X25519MLKEM768@fastkex",
     "sntrup761",
     "sntrup857",
     "X25519SNTRUP761",
-    "X25519MLKEM768",
 ];
 
 impl Scene {
@@ -279,7 +281,7 @@ impl<'a> Setting<'a> {
             let mut usual = Vec::new();
             for label in USUAL {
                 let Label { groups, .. } = Label::parse(label)?;
-                if client.has_group(groups) && set.knows(groups)? {
+                if client.has(label) && set.knows(groups)? {
                     usual.push(label.to_owned());
                 }
             }

@@ -38,7 +38,8 @@ fn every_group_is_measured_beside_the_null_ones() {
     for server in servers {
         for certificate in ["RSA-2048", "ECDSA P-256", "Ed25519"] {
             let of_both = ["null", "null-small", "sntrup761", "X25519SNTRUP761", "X25519", "P-256"];
-            let of_minimal = (*server == "minimal").then_some("X25519, fastkex");
+            let by_fastkex = ["X25519, fastkex", "X25519MLKEM768, fastkex"];
+            let of_minimal = by_fastkex.into_iter().filter(|_| *server == "minimal");
             for group in of_both.into_iter().chain(of_minimal) {
                 let found: Vec<_> = rows
                     .iter()
@@ -56,7 +57,14 @@ fn every_group_is_measured_beside_the_null_ones() {
         }
     }
     for certificate in ["RSA-2048", "ECDSA P-256", "Ed25519"] {
-        for group in ["null", "null-small", "sntrup761", "X25519", "X25519, fastkex"] {
+        for group in [
+            "null",
+            "null-small",
+            "sntrup761",
+            "X25519",
+            "X25519, fastkex",
+            "X25519MLKEM768, fastkex",
+        ] {
             let found: Vec<_> = rows
                 .iter()
                 .filter(|row| row["server"] == "in-process" && row["group"] == group)

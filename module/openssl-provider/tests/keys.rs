@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{context, libraries};
+use common::{EVERYTHING, context, has_ml_kem, libraries, module, stock_context};
 use kex::{TLS_GROUPS, TlsGroup};
 use openssl_runtime::{Check, Error, Format, Key, LibraryContext, Selection, Structure, Value};
 
@@ -44,8 +44,9 @@ fn encapsulation_and_decapsulation_agree() {
         for _ in 0..2 {
             assert_eq!(*key.decapsulate(&ciphertext).unwrap(), *ours);
         }
+        // In the KEM's part: it rejects implicitly.
         let mut wrong = ciphertext.clone();
-        wrong[0] ^= 1;
+        wrong[ciphertext.len() / 2] ^= 1;
         assert_ne!(*key.decapsulate(&wrong).unwrap(), *ours);
 
         let text = reasons(key.decapsulate(&ciphertext[1..]));
@@ -226,4 +227,128 @@ fn tls_fills_in_keys_made_for_their_parameters() {
         let text = reasons(empty.set_encoded_public_key(&[]));
         assert!(text.contains("invalid key"), "{text}");
     });
+}
+
+/// The parameter sets of ML-KEM, the only groups whose keys OpenSSL reads and writes itself.
+const ML_KEM: [&str; 3] = ["ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"];
+
+/// A context with further keys in the module's section.
+fn context_with(libraries: &openssl_runtime::Libraries, keys: &[(&str, &str)]) -> LibraryContext {
+    let context = stock_context(libraries);
+    context.load_provider_with(module(), &[&EVERYTHING, keys].concat()).unwrap().keep();
+    if has_ml_kem(libraries) {
+        context.set_default_properties("?provider=fastkex").unwrap();
+    }
+    context
+}
+
+#[test]
+fn seeds_make_keys_again() {
+    let Some(libraries) = libraries() else { return };
+    let context = context(&libraries);
+    for name in ML_KEM {
+        let key = Key::generate(&context, name, None).unwrap();
+        let (seed, secret) =
+            (key.private_octets("seed").unwrap(), key.private_octets("priv").unwrap());
+        assert_eq!(seed.len(), 64);
+        let from = |parts: &[(&str, &[u8])]| {
+            let parts: Vec<_> =
+                parts.iter().map(|&(name, part)| (name, Value::Octets(part))).collect();
+            Key::from_data(&context, name, None, Selection::Pair, &parts)
+        };
+        let generated =
+            Key::generate_with(&context, name, None, &[("seed", Value::Octets(&seed))]).unwrap();
+        let imported = from(&[("seed", &seed)]).unwrap();
+        let both = from(&[("seed", &seed), ("priv", &secret)]).unwrap();
+        for again in [generated, imported, both] {
+            assert!(again.equals(&key).unwrap());
+            assert_eq!(*again.private_octets("priv").unwrap(), *secret);
+            assert_eq!(*again.private_octets("seed").unwrap(), *seed);
+            again.check(Check::Pairwise).unwrap();
+        }
+        // A key that was read from its expanded form has no seed.
+        let expanded = from(&[("priv", &secret)]).unwrap();
+        assert!(expanded.private_octets("seed").is_err());
+        assert!(expanded.equals(&key).unwrap());
+
+        let other = Key::generate(&context, name, None).unwrap();
+        let other = other.private_octets("seed").unwrap();
+        let text = reasons(from(&[("seed", &other), ("priv", &secret)]));
+        assert!(text.contains("the expanded key is not that of the seed"), "{text}");
+        let text = reasons(from(&[("seed", &seed[1..])]));
+        assert!(text.contains("seed of 63 bytes: expected 64"), "{text}");
+        let short = [("seed", Value::Octets(&seed[1..]))];
+        let text = reasons(Key::generate_with(&context, name, None, &short));
+        assert!(text.contains("seed of 63 bytes: expected 64"), "{text}");
+    }
+}
+
+#[test]
+fn every_form_of_ml_kem_keys_is_written_and_read() {
+    let Some(libraries) = libraries() else { return };
+    let default = context(&libraries);
+    for name in ML_KEM {
+        let key = Key::generate(&default, name, None).unwrap();
+        let (seed, secret) =
+            (key.private_octets("seed").unwrap(), key.private_octets("priv").unwrap());
+        let parts = [("seed", Value::Octets(&seed))];
+        let mut lengths = Vec::new();
+        for (form, has_seed) in [("seed-priv", true), ("priv-only", false), ("seed-only", true)] {
+            let context = context_with(&libraries, &[("ml-kem.output_formats", form)]);
+            let key = Key::from_data(&context, name, None, Selection::Pair, &parts).unwrap();
+            let der = key.to_private_der().unwrap();
+            lengths.push(der.len() as isize - secret.len() as isize);
+            let read = Key::from_der(&default, &*der, None).unwrap();
+            assert_eq!(*read.private_octets("priv").unwrap(), *secret, "{name} {form}");
+            assert_eq!(read.private_octets("seed").is_ok(), has_seed, "{name} {form}");
+        }
+        // Both, the expanded key alone, the seed alone.
+        assert!(lengths[0] > lengths[1] + 64 && lengths[1] > 0 && lengths[2] < 0, "{lengths:?}");
+
+        // A key without a seed is not written as one.
+        let context = context_with(&libraries, &[("ml-kem.output_formats", "seed-only")]);
+        let parts = [("priv", Value::Octets(&secret))];
+        let key = Key::from_data(&context, name, None, Selection::Pair, &parts).unwrap();
+        let text = reasons(key.to_private_der());
+        assert!(text.contains("the key's seed is not known"), "{text}");
+    }
+}
+
+/// Keys and ciphertexts go between the module and OpenSSL's own ML-KEM.
+#[test]
+fn openssls_own_ml_kem_reads_and_writes_the_same_files() {
+    let Some(libraries) = libraries() else { return };
+    if !has_ml_kem(&libraries) {
+        artifacts::skipped("this OpenSSL has no ML-KEM itself (from 3.5 on)");
+        return;
+    }
+    let (ours, theirs) = (context(&libraries), stock_context(&libraries));
+    for name in ML_KEM {
+        for (one, other, provider) in [(&ours, &theirs, "fastkex"), (&theirs, &ours, "default")] {
+            let key = Key::generate(one, name, None).unwrap();
+            assert_eq!(key.provider().as_deref(), Some(provider));
+            let der = key.to_private_der().unwrap();
+            let read = Key::from_der(other, &*der, None).unwrap();
+            assert_ne!(read.provider(), key.provider());
+            // Both write the same bytes.
+            assert_eq!(*read.to_private_der().unwrap(), *der);
+            let pem = key.to_public_pem().unwrap();
+            let public = Key::decode(other, Format::Pem, pem.as_bytes(), None, None, None).unwrap();
+            assert_eq!(public.to_public_pem().unwrap(), pem);
+            for part in ["seed", "priv"] {
+                assert_eq!(
+                    *read.private_octets(part).unwrap(),
+                    *key.private_octets(part).unwrap(),
+                    "{name} {part}"
+                );
+            }
+
+            let (ciphertext, secret) = public.encapsulate().unwrap();
+            assert_eq!(*key.decapsulate(&ciphertext).unwrap(), *secret);
+            // Implicit rejection gives the same secret, too.
+            let mut wrong = ciphertext;
+            wrong[5] ^= 1;
+            assert_eq!(*key.decapsulate(&wrong).unwrap(), *read.decapsulate(&wrong).unwrap());
+        }
+    }
 }

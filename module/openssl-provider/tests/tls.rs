@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{client, context, libraries, server, stock_context};
+use common::{client, context, has_ml_kem, libraries, server, stock_context};
 use kex::TLS_GROUPS;
 use openssl_runtime::{Direction, HandshakeReport, InMemoryHandshake, wire};
 
@@ -166,4 +166,59 @@ fn many_threads_share_a_context() {
             });
         }
     });
+}
+
+/// Handshakes between the module's groups and OpenSSL's own of the same name.
+#[test]
+fn openssls_own_groups_meet_ours() {
+    let Some(libraries) = libraries() else { return };
+    if !has_ml_kem(&libraries) {
+        artifacts::skipped("this OpenSSL has no groups with ML-KEM itself (from 3.5 on)");
+        return;
+    }
+    let (ours, theirs) = (context(&libraries), stock_context(&libraries));
+    let shared: Vec<_> = TLS_GROUPS.iter().filter(|group| !group.is_private()).collect();
+    assert_eq!(shared.len(), 6);
+    for group in shared {
+        for (one, other) in [(&ours, &theirs), (&theirs, &ours), (&ours, &ours)] {
+            let (client, server) = (client(one, group.name), server(other, group.name));
+            for _ in 0..3 {
+                let report = InMemoryHandshake::new(&client, &server)
+                    .echo(1000)
+                    .run(&mut |_, _| {})
+                    .unwrap();
+                assert!(report.is_ok(), "{}: {} / {}", group.name, report.client, report.server);
+                assert_eq!(group_of(&report), (group.code_point, group.code_point));
+                assert!(!report.client.hello_retry);
+            }
+        }
+    }
+}
+
+/// OpenSSL's own hybrids are made of keys of other algorithms, which a property query may take from
+/// the module.
+#[test]
+fn openssls_own_hybrids_use_the_modules_ml_kem() {
+    let Some(libraries) = libraries() else { return };
+    if !has_ml_kem(&libraries) {
+        artifacts::skipped("this OpenSSL has no hybrids with ML-KEM itself (from 3.5 on)");
+        return;
+    }
+    let stock = stock_context(&libraries);
+    let parts = stock_context(&libraries);
+    let only_ml_kem = [("groups", "MLKEM768:MLKEM1024")];
+    parts.load_provider_with(common::module(), &only_ml_kem).unwrap().keep();
+    parts.set_default_properties("?provider=fastkex").unwrap();
+    let key = openssl_runtime::Key::generate(&parts, "ML-KEM-768", None).unwrap();
+    assert_eq!(key.provider().as_deref(), Some("fastkex"));
+    for name in ["X25519MLKEM768", "SecP256r1MLKEM768", "SecP384r1MLKEM1024"] {
+        let key = openssl_runtime::Key::generate(&parts, name, None).unwrap();
+        assert_eq!(key.provider().as_deref(), Some("default"), "{name}");
+        for (one, other) in [(&parts, &stock), (&stock, &parts), (&parts, &parts)] {
+            let (client, server) = (client(one, name), server(other, name));
+            let report =
+                InMemoryHandshake::new(&client, &server).echo(1000).run(&mut |_, _| {}).unwrap();
+            assert!(report.is_ok(), "{name}: {} / {}", report.client, report.server);
+        }
+    }
 }

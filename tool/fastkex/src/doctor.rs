@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
+use crate::groups::Role;
 use crate::json;
 use applications::Application;
 use finding::{Finding, Status};
@@ -27,6 +28,9 @@ pub(crate) struct Doctor {
     /// Also check this application
     #[arg(long, value_enum, value_name = "NAME")]
     app: Option<Application>,
+    /// Recommend groups for programs that accept connections, or for programs that make them
+    #[arg(long, value_enum, value_name = "ROLE", default_value = "server")]
+    role: Role,
     /// Print one JSON object instead of lines
     #[arg(long)]
     json: bool,
@@ -47,7 +51,7 @@ struct Report<'a> {
 impl Doctor {
     pub(crate) fn run(&self) -> Outcome {
         let mut findings = Vec::new();
-        let examined = system::examine(self.module.as_deref(), &mut findings);
+        let examined = system::examine(self.module.as_deref(), self.role, &mut findings);
         if let Some(application) = self.app {
             applications::examine(application, &self.root, examined.as_ref(), &mut findings);
         }

@@ -6,6 +6,7 @@
 
 pub mod curves;
 mod doctor;
+mod groups;
 pub mod interrupt;
 pub mod json;
 mod kat;

@@ -16,6 +16,7 @@ use openssl_conf::{
 };
 use openssl_runtime::{Libraries, LibraryContext, SslContext};
 
+use crate::groups::{Role, names_ours, recommended};
 use crate::module;
 use output::{Failure, Outcome};
 
@@ -35,7 +36,7 @@ pub(crate) const PROPERTIES: &str = "?provider=fastkex";
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// Groups to offer and accept, in order of preference and in the syntax of OpenSSL's Groups
-    /// [default: X25519SNTRUP761, then OpenSSL's]
+    /// [default: X25519MLKEM768, then OpenSSL's]
     #[arg(long, value_name = "LIST")]
     groups: Option<String>,
     /// The module [default: the one beside this program or in the folders of an installation]
@@ -71,27 +72,9 @@ impl Run {
     }
 }
 
-/// Returns the default groups of programs with this release.
-pub(crate) fn default_groups(release: Release) -> &'static str {
-    if release >= Release::new(3, 5) {
-        "*X25519SNTRUP761 / DEFAULT"
-    } else {
-        "X25519SNTRUP761:X25519:P-256:X448:P-521:P-384"
-    }
-}
-
 pub(crate) fn release(libraries: &Libraries) -> Release {
     let version = libraries.version();
     Release::new(version.major, version.minor)
-}
-
-/// True if a list of groups names one of ours.
-pub(crate) fn names_ours(list: &str, release: Release) -> bool {
-    split_groups(list, release.group_syntax()).is_ok_and(|groups| {
-        groups
-            .iter()
-            .any(|group| !group.remove && TLS_GROUPS.iter().any(|ours| ours.name == group.name))
-    })
 }
 
 /// Looks up an environment variable for a configuration file.
@@ -124,7 +107,7 @@ fn configuration(
     let system_default = interpretation.as_ref().and_then(Interpretation::system_default);
     let list = system_default.and_then(|profile| profile.groups()).map(|list| list.value.as_str());
     let is_kept = list.is_some_and(|list| names_ours(list, release));
-    let groups = groups.or_else(|| (!is_kept).then(|| default_groups(release)));
+    let groups = groups.or_else(|| (!is_kept).then(|| recommended(Role::Server, release)));
     let provider = interpretation.as_ref().and_then(|found| found.provider(PROVIDER));
     let keys = keys(program, provider);
     let properties = Some(PROPERTIES);

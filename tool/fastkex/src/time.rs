@@ -103,8 +103,9 @@ struct Http {
 #[derive(Args, Debug)]
 pub struct ClientArguments {
     /// Comma-separated groups, each timed by itself; 'A:B' offers both and sends a key share of A;
-    /// 'X25519@fastkex' uses fastkex's X25519 and Ed25519 [default: X25519SNTRUP761, sntrup761,
-    /// X25519MLKEM768, X25519 and P-256, as far as the server accepts them]
+    /// 'X25519@fastkex' prefers fastkex's code where OpenSSL has it, too [default: X25519MLKEM768,
+    /// 'X25519MLKEM768@fastkex', X25519SNTRUP761, sntrup761, X25519 and P-256, as far as the server
+    /// accepts them]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     groups: Vec<String>,
     /// Signature algorithms to accept, in the syntax of OpenSSL's SignatureAlgorithms
@@ -260,7 +261,8 @@ impl Http {
 }
 
 /// The groups to compare if the user names none.
-const USUAL: [&str; 5] = ["X25519SNTRUP761", "sntrup761", "X25519MLKEM768", "X25519", "P-256"];
+const USUAL: [&str; 6] =
+    ["X25519MLKEM768", "X25519MLKEM768@fastkex", "X25519SNTRUP761", "sntrup761", "X25519", "P-256"];
 
 impl ClientArguments {
     /// Loads OpenSSL with our module. OpenSSL's own groups work without the module, so a missing
@@ -330,7 +332,7 @@ impl ClientArguments {
         if !self.groups.is_empty() {
             return self.groups.iter().map(|label| target(label)).collect();
         }
-        let known: Vec<_> = USUAL.into_iter().filter(|group| client.has_group(group)).collect();
+        let known: Vec<_> = USUAL.into_iter().filter(|label| client.has(label)).collect();
         let mut targets = Vec::new();
         for label in &known {
             let target = target(label)?;
@@ -341,7 +343,9 @@ impl ClientArguments {
         if targets.is_empty() {
             // If no group works, the groups are not the cause. A connection with all of them
             // returns the actual error.
-            target(&known.join(":"))?.try_once()?;
+            let plain: Vec<_> =
+                known.iter().copied().filter(|label| !label.contains('@')).collect();
+            target(&plain.join(":"))?.try_once()?;
         }
         if targets.is_empty() {
             return Err(Failure::new(format!("{endpoint}: takes none of the groups by itself")));

@@ -21,7 +21,7 @@ fn configuration(tool: &Tool, provider: &str, default: &str, tls: &str) -> Strin
 }
 
 const ACTIVE: &str = "activate = 1";
-const GROUPS: &str = "Groups = X25519SNTRUP761:X25519";
+const GROUPS: &str = "Groups = X25519MLKEM768:X25519";
 
 fn doctor(tool: &Tool, config: &str, arguments: &[&str]) -> Output {
     let path = tool.write("openssl.cnf", config);
@@ -77,18 +77,18 @@ fn all_is_well_where_it_is() {
         ]
     );
     let text = stdout(&doctor(&tool, &config, &[]));
-    assert!(text.contains("12 of 12 groups"), "{text}");
-    assert!(text.contains("two programs with it negotiate X25519SNTRUP761"), "{text}");
-    assert!(text.contains("sntrup761, X25519SNTRUP761; key files off"), "{text}");
+    assert!(text.contains("18 of 18 groups"), "{text}");
+    assert!(text.contains("two programs with it negotiate X25519MLKEM768, by fastkex"), "{text}");
+    assert!(text.contains("X25519MLKEM768, sntrup761, X25519SNTRUP761; key files off"), "{text}");
     assert!(text.ends_with("all is well\n"), "{text}");
     let more = configuration(
         &tool,
-        "activate = 1\ngroups = sntrup857:X25519SNTRUP761\nkey_files = on",
+        "activate = 1\ngroups = sntrup857:X25519MLKEM768\nkey_files = on",
         ACTIVE,
         GROUPS,
     );
     let text = stdout(&doctor(&tool, &more, &[]));
-    assert!(text.contains("sntrup857, X25519SNTRUP761; key files on"), "{text}");
+    assert!(text.contains("X25519MLKEM768, sntrup857; key files on"), "{text}");
     let is_old = text.contains("OpenSSL: OpenSSL 3.0");
     assert_eq!(text.contains("key files slow down every TLS client"), is_old, "{text}");
     // The configuration that `run` composes has no wrong findings either.
@@ -167,9 +167,9 @@ fn what_is_wrong_is_named_with_the_line_to_change() {
         ),
         (
             "group that is not offered",
-            good.replace(GROUPS, "Groups = X25519SNTRUP761:sntrup857"),
+            good.replace(GROUPS, "Groups = X25519MLKEM768:sntrup857"),
             "the module does not offer sntrup857: OpenSSL silently ignores the whole list",
-            "[fastkex_sect]\ngroups = sntrup761:sntrup857:X25519SNTRUP761",
+            "[fastkex_sect]\ngroups = X25519MLKEM768:sntrup761:sntrup857:X25519SNTRUP761",
         ),
         (
             "no such group for the module",
@@ -179,7 +179,7 @@ fn what_is_wrong_is_named_with_the_line_to_change() {
         ),
         (
             "unknown name",
-            good.replace(GROUPS, "Groups = X25519SNTRUP761:sntrup762"),
+            good.replace(GROUPS, "Groups = X25519MLKEM768:sntrup762"),
             "unknown sntrup762: OpenSSL silently ignores the whole list",
             "[tls_sect]\nGroups = ",
         ),
@@ -197,7 +197,7 @@ fn what_is_wrong_is_named_with_the_line_to_change() {
         ),
         (
             "ours not first",
-            good.replace(GROUPS, "Groups = X25519:X25519SNTRUP761"),
+            good.replace(GROUPS, "Groups = X25519:X25519MLKEM768"),
             "two programs with it negotiate ",
             "put ours first",
         ),
@@ -232,6 +232,38 @@ fn what_is_wrong_is_named_with_the_line_to_change() {
         .output()
         .unwrap();
     assert!(wrong(&missing).iter().any(|line| line.contains("/no/such/file.cnf")));
+}
+
+/// A client of OpenSSL before 3.5 sends one key share, so its groups are recommended in another
+/// order than a server's, with the cost of a wrong guess.
+#[test]
+fn clients_get_their_own_groups() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    let start = "openssl_conf = a\n[a]\nproviders = b\n[b]\ndefault = c\n[c]\nactivate = 1\n";
+    let list = |arguments: &[&str]| {
+        let text = stdout(&doctor(&tool, start, arguments));
+        let line = text.lines().find(|line| line.trim().starts_with("Groups = "));
+        line.unwrap_or_else(|| panic!("{text}")).trim().to_owned()
+    };
+    let is_old = stdout(&tool.output(&["doctor"])).contains("OpenSSL: OpenSSL 3.0");
+    if !is_old {
+        assert_eq!(list(&["--role", "client"]), "Groups = DEFAULT");
+        return;
+    }
+    assert!(list(&[]).starts_with("Groups = X25519MLKEM768:X25519:P-256:"));
+    assert_eq!(list(&[]), list(&["--role", "server"]));
+    assert!(list(&["--role", "client"]).starts_with("Groups = X25519:X25519MLKEM768:P-256:"));
+
+    for (groups, expected) in [
+        ("Groups = X25519:X25519MLKEM768", "'X25519:X25519MLKEM768': the server decides"),
+        ("Groups = X25519MLKEM768:X25519", "clients send a key share of X25519MLKEM768"),
+    ] {
+        let config = configuration(&tool, ACTIVE, ACTIVE, groups);
+        let output = doctor(&tool, &config, &["--role", "client"]);
+        let text = stdout(&output);
+        assert!(output.status.success() && text.contains(expected), "{text}");
+        assert!(text.contains("165 ms instead of 123 ms"), "{text}");
+    }
 }
 
 /// The module ignores keys that it does not know, so only `doctor` can report them.
@@ -311,9 +343,9 @@ fn applications_that_override_are_found() {
             "apache2",
             "usr/sbin/apache2",
             vec![("etc/apache2/sites-enabled/s.conf", "SSLOpenSSLConfCmd Groups P-256\n")],
-            "SSLOpenSSLConfCmd Groups X25519SNTRUP761",
+            "SSLOpenSSLConfCmd Groups X25519MLKEM768",
         ),
-        ("stunnel", "usr/bin/stunnel4", vec![], "curves = X25519SNTRUP761:X25519:P-256"),
+        ("stunnel", "usr/bin/stunnel4", vec![], "curves = X25519MLKEM768:X25519:P-256"),
         (
             "haproxy",
             "usr/sbin/haproxy",
@@ -374,7 +406,7 @@ fn a_query_of_an_applications_own_is_told() {
     let text = told("before\0provider!=fips\0after", OURS);
     for name in ["X25519", "ED25519"] {
         let message =
-            format!("default_properties: {name} is served by default, not fastkex; the sntrup");
+            format!("default_properties: {name} is served by default, not fastkex; the groups");
         assert!(text.contains(&message), "{text}");
     }
     for text in [told("another release", OURS), told("provider!=fips", "?provider=default")] {

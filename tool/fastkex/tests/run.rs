@@ -20,7 +20,7 @@ fn the_provider_is_active_and_the_system_unchanged() {
 
     // Programs can use our groups without any other setting.
     let output = tool.output(&["run", "openssl", "list", "-kem-algorithms"]);
-    assert!(stdout(&output).contains("X25519SNTRUP761 } @ fastkex"));
+    assert!(stdout(&output).contains("X25519MLKEM768 @ fastkex"));
 
     let output = tool.command(&["run", "--", "sh", "-c", "echo $OPENSSL_CONF"]).output().unwrap();
     let path = stdout(&output).trim().to_owned();
@@ -148,7 +148,7 @@ fn bad_input_is_an_error() {
     );
     assert_refused(
         &tool.output(&["run", "--groups", "X25519:nonsense", "--", "true"]),
-        "unknown group nonsense: ours are sntrup653, ",
+        "unknown group nonsense: ours are X25519MLKEM768, ",
     );
     assert_refused(&tool.output(&["run", "--groups", "", "--", "true"]), "group");
     assert_refused(&tool.output(&["run", "--groups", "X25519::P-256", "--", "true"]), "group");

@@ -113,12 +113,14 @@ fn handshakes_are_measured_with_and_without_the_module() {
 
     let output = speed(&["--seconds", "0.02"]);
     assert!(output.status.success(), "{}", stderr(&output));
-    for text in ["loaded, not used", "against X25519", "X25519SNTRUP761", "Machine: "] {
+    for text in
+        ["loaded, not used", "against X25519", "X25519MLKEM768", "X25519SNTRUP761", "Machine: "]
+    {
         assert!(stdout(&output).contains(text), "{}", stdout(&output));
     }
     assert_refused(
         &speed(&["--groups", "P-256"]),
-        "P-256 is no group of the module: expected sntrup653",
+        "P-256 is no group of the module: expected X25519MLKEM768",
     );
     assert_refused(&speed(&["--libssl", "/no/such/folder"]), "/no/such/folder");
     assert_misused(&speed(&["--certificate", "dsa"]), "dsa");

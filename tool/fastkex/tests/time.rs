@@ -490,7 +490,7 @@ fn what_openssl_1_1_1_cannot_do_is_said() {
     let refused = |arguments: &[&str], expected: &str| {
         assert_refused(&legacy.time(&setting, &server, arguments), expected);
     };
-    refused(&["--groups", "X25519@fastkex"], "OpenSSL 1.1.1w has no providers to choose from");
+    refused(&["--groups", "X25519@fastkex"], "OpenSSL 1.1.1w has not loaded fastkex");
     refused(
         &["--groups", "X25519SNTRUP761"],
         "OpenSSL 1.1.1w with these ENGINEs does not know them",

@@ -16,7 +16,7 @@ const FASTKEX: &str = "?provider=fastkex";
 /// An OpenSSL with its default provider and modules, or OpenSSL 1.1.1 with ENGINEs.
 pub struct Client {
     stock: LibraryContext,
-    /// `None` with OpenSSL 1.1.1, which has no providers.
+    /// `None` without modules, and with OpenSSL 1.1.1, which has no providers.
     preferring_fastkex: Option<LibraryContext>,
 }
 
@@ -64,7 +64,7 @@ impl Client {
         let contexts = context(DEFAULT).and_then(|stock| Ok((stock, context(FASTKEX)?)));
         let (stock, fastkex) =
             contexts.map_err(|error: openssl_runtime::Error| Failure::new(error))?;
-        Ok(Self { stock, preferring_fastkex: Some(fastkex) })
+        Ok(Self { stock, preferring_fastkex: (!modules.is_empty()).then_some(fastkex) })
     }
 
     /// Creates a client with OpenSSL 1.1.1, which takes no modules. The settings of a configuration
@@ -91,14 +91,17 @@ impl Client {
         text.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
     }
 
-    /// True if libssl has the group.
-    pub fn has_group(&self, name: &str) -> bool {
-        SslContext::client(&self.stock).and_then(|client| client.groups(name)).is_ok()
+    /// True if libssl has the groups of a label, and the variant can be chosen.
+    pub fn has(&self, label: &str) -> bool {
+        let label = Label::of(label);
+        let has_variant = self.preferring_fastkex.is_some() || !label.uses_fastkex();
+        let client = SslContext::client(&self.stock);
+        has_variant && client.and_then(|client| client.groups(label.groups)).is_ok()
     }
 
     /// Creates the candidate `label`: a list of groups in OpenSSL's syntax, of which the client
-    /// sends a key share of the first. With `@fastkex` at the end of the label, fastkex computes
-    /// X25519 and Ed25519 too.
+    /// sends a key share of the first. With `@fastkex` at the end of the label, fastkex also
+    /// computes what OpenSSL has itself.
     ///
     /// # Errors
     /// OpenSSL does not know a group or signature algorithm, or there is no certificate to trust.
@@ -114,7 +117,7 @@ impl Client {
             Some(fastkex) if uses_fastkex => fastkex,
             None if uses_fastkex => {
                 return Err(Failure::new(format!(
-                    "groups '{label}': {} has no providers to choose from",
+                    "groups '{label}': {} has not loaded fastkex",
                     self.name()
                 )));
             }

@@ -2,9 +2,10 @@
 
 use output::Failure;
 
-/// The variant in which OpenSSL computes X25519 and Ed25519, as without a variant.
+/// The variant in which OpenSSL computes what it has itself, as without a variant.
 const DEFAULT: &str = "default";
-/// The variant in which fastkex computes X25519 and Ed25519.
+/// The variant in which fastkex computes what it and OpenSSL have: X25519, Ed25519, and from 3.5 on
+/// the groups with ML-KEM.
 const FASTKEX: &str = "fastkex";
 
 /// The parts of a label.
@@ -40,7 +41,7 @@ impl<'a> Label<'a> {
         }
     }
 
-    /// True if fastkex computes X25519 and Ed25519 at the client, and at the server of a scene.
+    /// True if the client, and the server of a scene, prefer fastkex to OpenSSL.
     pub fn uses_fastkex(&self) -> bool {
         self.variant == Some(FASTKEX)
     }

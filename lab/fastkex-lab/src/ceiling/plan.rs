@@ -33,8 +33,10 @@ const OURS: [&str; 2] = ["sntrup761", "X25519SNTRUP761"];
 const OPENSSLS: [&str; 3] = [X25519, "P-256", "X25519MLKEM768"];
 /// The name of OpenSSL's own X25519 in reports.
 pub(crate) const X25519: &str = "X25519";
-/// The name in reports of X25519 computed by fastkex, with fastkex's Ed25519 signatures.
-const X25519_FASTKEX: &str = "X25519, fastkex";
+/// Names in reports of OpenSSL's groups, computed by fastkex, with fastkex's Ed25519 signatures.
+const BY_FASTKEX: [&str; 2] = ["X25519, fastkex", "X25519MLKEM768, fastkex"];
+/// The end of these names.
+const FASTKEX: &str = ", fastkex";
 
 /// Returns all groups to measure, in the order of reports.
 pub(crate) fn candidates() -> Vec<Candidate> {
@@ -50,11 +52,11 @@ pub(crate) fn candidates() -> Vec<Candidate> {
         uses_fastkex: false,
     });
     let named = |label: &'static str| {
-        let uses_fastkex = label == X25519_FASTKEX;
-        let group = groups::named(if uses_fastkex { X25519 } else { label });
-        group.map(|group| Candidate { label, group, uses_fastkex })
+        let name = label.strip_suffix(FASTKEX);
+        let group = groups::named(name.unwrap_or(label));
+        group.map(|group| Candidate { label, group, uses_fastkex: name.is_some() })
     };
-    let labels = OURS.into_iter().chain(OPENSSLS).chain([X25519_FASTKEX]);
+    let labels = OURS.into_iter().chain(OPENSSLS).chain(BY_FASTKEX);
     nulls.chain(labels.filter_map(named)).collect()
 }
 
@@ -169,7 +171,7 @@ mod tests {
     #[test]
     fn everybody_takes_part() {
         let labels: Vec<_> = candidates().iter().map(|one| one.label).collect();
-        assert_eq!(labels.len(), 2 + OURS.len() + OPENSSLS.len() + 1);
+        assert_eq!(labels.len(), 2 + OURS.len() + OPENSSLS.len() + BY_FASTKEX.len());
         assert_eq!(labels[..2], [NULL, NULL_SMALL]);
         let sizes = |one: &Candidate| (one.group.client_bytes, one.group.server_bytes);
         let sntrup761 = groups::named("sntrup761").unwrap();

@@ -282,7 +282,7 @@ impl fmt::Display for Report {
              Client and server are processes on {core}; beside each server is its OpenSSL, beside it the client's (nginx keeps the\n\
              one that it is linked with). Medians and quartiles of {} rounds of {} s for each group, which took turns. Ratios are those\n\
              within a round; null and null-small are key exchanges of constants, which protect nothing: null has key shares as large as\n\
-             those of sntrup761, null-small 32 bytes each. 'X25519, fastkex' prefers fastkex's X25519 and Ed25519 at both ends; all others\n\
+             those of sntrup761, null-small 32 bytes each. Groups with ', fastkex' prefer fastkex and its Ed25519 at both ends; all others\n\
              sign and verify with OpenSSL. CPU time is that of client and server for one connection.\n\
              {}",
             self.rounds,

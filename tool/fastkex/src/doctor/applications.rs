@@ -9,8 +9,9 @@ use openssl_runtime::Key;
 use super::finding::Finding;
 use super::shared_objects::{Needed, Root};
 use super::system::Examined;
+use crate::groups::names_ours;
 use crate::regular::Held;
-use crate::run::{changes_user, names_ours, unknown_groups};
+use crate::run::{changes_user, unknown_groups};
 
 /// The maximum size of a file that is read, in bytes.
 const MOST_BYTES: u64 = 1 << 28;
@@ -60,7 +61,7 @@ const NGINX: Facts = Facts {
     files: &["etc/nginx"],
     service_files: &["etc/systemd/system/nginx.service.d"],
     service_fix: "systemctl edit nginx\n[Service]\nEnvironment=OPENSSL_CONF={}",
-    line: "ssl_ecdh_curve X25519SNTRUP761:X25519:prime256v1;",
+    line: "ssl_ecdh_curve X25519MLKEM768:X25519:prime256v1;",
     overrides_by_default: false,
     own_query: None,
 };
@@ -73,7 +74,7 @@ const APACHE2: Facts = Facts {
     files: &["etc/apache2"],
     service_files: &["etc/apache2/envvars", "etc/systemd/system/apache2.service.d"],
     service_fix: "/etc/apache2/envvars\nexport OPENSSL_CONF={}",
-    line: "SSLOpenSSLConfCmd Groups X25519SNTRUP761:X25519:P-256",
+    line: "SSLOpenSSLConfCmd Groups X25519MLKEM768:X25519:P-256",
     overrides_by_default: false,
     own_query: None,
 };
@@ -86,7 +87,7 @@ const STUNNEL: Facts = Facts {
     files: &["etc/stunnel"],
     service_files: &["etc/systemd/system/stunnel@.service.d", "etc/default/stunnel4"],
     service_fix: "systemctl edit stunnel@\n[Service]\nEnvironment=OPENSSL_CONF={}",
-    line: "curves = X25519SNTRUP761:X25519:P-256",
+    line: "curves = X25519MLKEM768:X25519:P-256",
     overrides_by_default: true,
     own_query: Some("provider!=fips"),
 };
@@ -99,7 +100,7 @@ const HAPROXY: Facts = Facts {
     files: &["etc/haproxy"],
     service_files: &["etc/default/haproxy", "etc/systemd/system/haproxy.service.d"],
     service_fix: "/etc/default/haproxy\nOPENSSL_CONF={}",
-    line: "ssl-default-bind-curves X25519SNTRUP761:X25519:P-256",
+    line: "ssl-default-bind-curves X25519MLKEM768:X25519:P-256",
     overrides_by_default: false,
     own_query: None,
 };
@@ -125,7 +126,7 @@ const CURL: Facts = Facts {
     files: &["etc/curlrc", "root/.curlrc"],
     service_files: &[],
     service_fix: "",
-    line: "curves = X25519SNTRUP761:X25519:P-256",
+    line: "curves = X25519MLKEM768:X25519:P-256",
     overrides_by_default: false,
     own_query: None,
 };
@@ -294,7 +295,7 @@ fn examine_query(facts: &Facts, program: &Path, examined: &Examined, findings: &
                 facts.name,
                 format!(
                     "asks for '{query}' in place of default_properties: {name} is served by {own}, not {usual}; \
-                     the sntrup groups are ours all the same"
+                     the groups are ours all the same"
                 ),
             ));
         }

@@ -2,25 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
-use kex::{TLS_GROUPS, group_named};
+use kex::{TLS_GROUPS, TlsGroup, group_named};
 use lanes::Backend;
 use openssl_conf::{Config, Interpretation, ModuleKind, Provider, Release};
 use openssl_runtime::{
-    Certificate, InMemoryHandshake, KeyType, Libraries, LibraryContext, SslContext,
+    Certificate, InMemoryHandshake, Key, KeyType, Libraries, LibraryContext, SslContext,
 };
 use warmup::ColdStart;
 
 use super::finding::Finding;
 use super::{curves, keys};
+use crate::groups::{CLIENT_COST, Role, names_ours, openssl_has_ml_kem, recommended};
 use crate::module;
-use crate::run::{
-    PROPERTIES, PROVIDER, default_groups, environment, names_ours, release, unknown_groups,
-};
+use crate::run::{PROPERTIES, PROVIDER, environment, release, unknown_groups};
 
 /// The results that the checks of an application need.
 pub(super) struct Examined {
     pub(super) libraries: Libraries,
     pub(super) release: Release,
+    /// The side of connections that the configuration is for.
+    role: Role,
     pub(super) module: Option<PathBuf>,
     /// The configuration that programs started from here read. The next field is true if it comes
     /// from OPENSSL_CONF.
@@ -33,7 +34,11 @@ pub(super) struct Examined {
 }
 
 /// Runs all checks that concern every application; returns `None` without OpenSSL.
-pub(super) fn examine(asked_for: Option<&Path>, findings: &mut Vec<Finding>) -> Option<Examined> {
+pub(super) fn examine(
+    asked_for: Option<&Path>,
+    role: Role,
+    findings: &mut Vec<Finding>,
+) -> Option<Examined> {
     let libraries = match Libraries::system() {
         Ok(libraries) => libraries,
         Err(error) => {
@@ -50,6 +55,7 @@ pub(super) fn examine(asked_for: Option<&Path>, findings: &mut Vec<Finding>) -> 
 
     let mut examined = Examined {
         release: release(&libraries),
+        role,
         config_path: libraries.default_config_file(),
         config_is_from_environment: std::env::var_os("OPENSSL_CONF").is_some(),
         active: false,
@@ -92,6 +98,8 @@ fn examine_module(
         let provider = context.load_provider_with(&path, &all)?;
         let version = provider.info().version.unwrap_or_default();
         provider.keep();
+        // OpenSSL may have some of the groups itself.
+        context.set_default_properties(PROPERTIES)?;
         Ok::<_, openssl_runtime::Error>((context, version))
     };
     let (context, version) = match load() {
@@ -340,11 +348,16 @@ fn examine_groups(
 ) {
     let Some(context) = &examined.context else { return };
     let groups = interpretation.system_default().and_then(|profile| profile.groups());
-    let add = format!("Groups = {}", default_groups(examined.release));
+    let (role, release) = (examined.role, examined.release);
+    let add = format!("Groups = {}", recommended(role, release));
     let section = interpretation
         .system_default()
         .map_or("system_default_sect", |profile| profile.entry.value.as_str());
     let Some(list) = groups else {
+        if openssl_has_ml_kem(release) {
+            examine_negotiated(examined, provider, "OpenSSL's own list", &add, findings);
+            return;
+        }
         let lines = lines_to_add(examined, Some(interpretation));
         findings.push(Finding::wrong(
             "groups",
@@ -396,23 +409,59 @@ fn examine_groups(
         ));
         return;
     }
-    match handshake(context, None) {
-        Ok(negotiated) if TLS_GROUPS.iter().any(|group| group.name == negotiated.name) => {
-            findings.push(Finding::ok(
-                "groups",
-                format!("'{}': two programs with it negotiate {}", list.value, negotiated.name),
-            ));
+    let is_first = |group: &&TlsGroup| {
+        let first = list.value.split(':').next().unwrap_or_default();
+        group.name.eq_ignore_ascii_case(first.trim())
+    };
+    if role == Role::Client && !openssl_has_ml_kem(release) {
+        let guess = TLS_GROUPS.iter().copied().find(is_first);
+        let (start, cost) = match guess {
+            Some(group) => (format!("clients send a key share of {}", group.name), CLIENT_COST),
+            None => ("the server decides".to_owned(), CLIENT_COST),
+        };
+        findings.push(Finding::ok("groups", format!("'{}': {start}", list.value)));
+        findings.push(Finding::note("groups", cost));
+        return;
+    }
+    let shown = format!("'{}'", list.value);
+    examine_negotiated(examined, provider, &shown, &format!("[{section}]\n{add}"), findings);
+}
+
+/// Makes a handshake between two programs with the configuration, whose list of groups is `shown`,
+/// and reports the group and the provider of its algorithm. `fix` has the lines that put our group
+/// first.
+fn examine_negotiated(
+    examined: &Examined,
+    provider: &Provider,
+    shown: &str,
+    fix: &str,
+    findings: &mut Vec<Finding>,
+) {
+    let Some(context) = &examined.context else { return };
+    let negotiated = match handshake(context, None) {
+        Ok(negotiated) => negotiated,
+        Err(problem) => {
+            let message = format!("two programs with {shown} cannot shake hands: {problem}");
+            findings.push(Finding::wrong("groups", message, fix));
+            return;
         }
-        Ok(negotiated) => findings.push(Finding::wrong(
+    };
+    let message = format!("{shown}: two programs with it negotiate {}", negotiated.name);
+    let Some(group) = TLS_GROUPS.iter().find(|group| group.code_point == negotiated.id) else {
+        let fix = format!("put ours first:\n{fix}");
+        findings.push(Finding::wrong("groups", message, fix));
+        return;
+    };
+    let key = Key::generate(context, group.algorithm(), None);
+    let serves = key.ok().and_then(|key| key.provider()).unwrap_or_default();
+    if serves == provider.name {
+        findings.push(Finding::ok("groups", format!("{message}, by {serves}")));
+    } else {
+        findings.push(Finding::wrong(
             "groups",
-            format!("'{}': two programs with it negotiate {}", list.value, negotiated.name),
-            format!("put ours first:\n[{section}]\n{add}"),
-        )),
-        Err(problem) => findings.push(Finding::wrong(
-            "groups",
-            format!("two programs with '{}' cannot shake hands: {problem}", list.value),
-            format!("[{section}]\n{add}"),
-        )),
+            format!("{message}, but by OpenSSL's provider {serves}"),
+            format!("default_properties = {PROPERTIES}, in the section that alg_section names"),
+        ));
     }
 }
 
@@ -424,7 +473,7 @@ fn shown_module(examined: &Examined) -> String {
 /// Returns the lines that activate the provider, for the sections that a configuration already has.
 pub(super) fn lines_to_add(examined: &Examined, base: Option<&Interpretation>) -> String {
     let module = shown_module(examined);
-    let groups = default_groups(examined.release);
+    let groups = recommended(examined.role, examined.release);
     let existing = |kind: ModuleKind| {
         let mut modules = base.map(|base| base.modules.iter()).into_iter().flatten();
         modules

@@ -254,13 +254,13 @@ pub(crate) const CURL: Case = Case {
 /// curl with the configuration file of its user.
 pub(crate) const CURLRC: Case = Case {
     places: &[
-        ("curl --curves X25519SNTRUP761:X25519:P-256", "CURL_HOME=. curl"),
+        ("curl --curves X25519MLKEM768:X25519:P-256", "CURL_HOME=. curl"),
         (
             "https://example.org/",
             "--noproxy '*' --no-progress-meter --cacert cert.pem --trace trace https://localhost:{peer}/",
         ),
     ],
-    frame: "echo 'curves = X25519SNTRUP761:X25519:P-256' >.curlrc\n{block}",
+    frame: "echo 'curves = X25519MLKEM768:X25519:P-256' >.curlrc\n{block}",
     ..CURL
 };
 

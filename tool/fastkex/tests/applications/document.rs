@@ -42,7 +42,7 @@ pub(crate) fn replaced(text: &str, replacements: &[(&str, String)]) -> String {
 /// Removes the lines that name one of our groups. If the list is an argument of a command or of a
 /// `bind` line, removes only this argument.
 pub(crate) fn without_groups(text: &str) -> String {
-    const LIST: &str = "X25519SNTRUP761:X25519:P-256";
+    const LIST: &str = "X25519MLKEM768:X25519:P-256";
     let mut kept = String::new();
     for line in text.lines() {
         let inline = ["--curves", "-groups", "curves"]
@@ -50,10 +50,10 @@ pub(crate) fn without_groups(text: &str) -> String {
             .find_map(|option| line.split_once(&format!(" {option} {LIST}")));
         match inline {
             Some((before, after)) => kept += &format!("{before}{after}\n"),
-            None if line.contains("X25519SNTRUP761") => {}
+            None if line.contains("X25519MLKEM768") => {}
             None => kept += &format!("{line}\n"),
         }
     }
-    assert!(!kept.contains("SNTRUP"), "{kept}");
+    assert!(!kept.contains("MLKEM"), "{kept}");
     kept
 }

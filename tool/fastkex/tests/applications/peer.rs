@@ -11,8 +11,8 @@ use openssl_runtime::{Certificate, SslContext, Summary, TlsStream};
 use crate::setup::Setup;
 
 /// The preferred group, and the list that adds a fallback.
-pub(crate) const GROUP: &str = "X25519SNTRUP761";
-const GROUPS: &str = "X25519SNTRUP761:X25519";
+pub(crate) const GROUP: &str = "X25519MLKEM768";
+const GROUPS: &str = "X25519MLKEM768:X25519";
 /// The timeout of one read.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// A text that both sides send, to check that the connection carries data.
