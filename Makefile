@@ -41,19 +41,20 @@ legacy:
 	@cp -f $(OUT)/libengntru.so $(OUT)/engntru.so.new && mv -f $(OUT)/engntru.so.new $(OUT)/engntru.so
 
 soak:
-	@scripts/prerequisites demo
+	@scripts/prerequisites soak
 	@$(CARGO) run --quiet --release --package fastkex-lab -- soak --count $(COUNT)
 
 test:
 	@scripts/prerequisites test
 	@scripts/test
 
-# Installs the applications of docs/applications.md and tests each line. GNOME Web needs a display
-# and a bus, so its demonstration tests it.
+# Installs the applications of docs/applications.md and tests each line, and stock browsers with
+# stock servers. GNOME Web needs a display and a bus, so its demonstration tests it.
 test-applications:
 	@scripts/prerequisites applications
 	@scripts/prerequisites browser
 	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex --test applications
+	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex-lab --test browsers
 	@$(CARGO) run --quiet --release --package fastkex-lab -- demo-browser
 
 # Other TLS stacks as clients and servers, see docs/peers.md.

@@ -142,6 +142,15 @@ pub fn skipped(why: &str) {
     say(&format!("skipped: {why}"));
 }
 
+/// Reports that an application is missing, like [`skipped`].
+///
+/// # Panics
+/// `make test-applications`, which has installed all applications, runs the test.
+pub fn absent(what: &str) {
+    assert!(std::env::var_os("FASTKEX_TEST_APPLICATIONS").is_none(), "{what}");
+    skipped(what);
+}
+
 /// Prints a line of a test past the test harness.
 pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");

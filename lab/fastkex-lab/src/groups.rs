@@ -13,11 +13,10 @@ pub(crate) struct Group {
     pub(crate) server_bytes: usize,
 }
 
-/// OpenSSL's groups (RFC 8446, sections 4.2.7 and 4.2.8.2; draft-ietf-tls-ecdhe-mlkem, section 4).
-const OPENSSLS: [Group; 3] = [
+/// OpenSSL's groups (RFC 8446, sections 4.2.7 and 4.2.8.2).
+const OPENSSLS: [Group; 2] = [
     Group { name: "X25519", code_point: 0x001D, client_bytes: 32, server_bytes: 32 },
     Group { name: "P-256", code_point: 0x0017, client_bytes: 65, server_bytes: 65 },
-    Group { name: "X25519MLKEM768", code_point: 0x11EC, client_bytes: 1216, server_bytes: 1120 },
 ];
 
 /// Returns fastkex's groups.

@@ -1,6 +1,5 @@
 //! Checks for installed packages. One line names the missing ones.
 
-use std::env;
 use std::path::Path;
 
 use output::Failure;
@@ -15,7 +14,7 @@ pub(crate) fn check(
     programs: &[(&str, &str)],
     files: &[(&str, &str)],
 ) -> Result<(), Failure> {
-    let packages = missing(programs, files, in_path, |file| Path::new(file).exists());
+    let packages = missing(programs, files, testbed::is_installed, |file| Path::new(file).exists());
     if packages.is_empty() {
         return Ok(());
     }
@@ -35,13 +34,6 @@ fn missing<'a>(
     let programs = programs.iter().filter(|(program, _)| !is_program(program));
     let files = files.iter().filter(|(file, _)| !is_file(file));
     programs.chain(files).map(|(_, package)| *package).collect()
-}
-
-/// Returns true if a program exists in the PATH that [`testbed::Stage::prepare`] sets.
-fn in_path(program: &str) -> bool {
-    let mut path = env::var_os("PATH").unwrap_or_default();
-    path.push(":/usr/sbin:/sbin");
-    env::split_paths(&path).any(|folder| folder.join(program).exists())
 }
 
 /// Checks that the script's line for a target has all of these packages.

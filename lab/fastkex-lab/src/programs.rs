@@ -9,7 +9,7 @@ use testbed::Stage;
 /// Paths of our own programs.
 pub(crate) struct Programs {
     /// The `fastkex` command.
-    tool: PathBuf,
+    pub(crate) tool: PathBuf,
     /// The OpenSSL module.
     pub(crate) module: PathBuf,
 }
@@ -59,13 +59,6 @@ impl Programs {
         }
         command.args(["--", program]);
         command
-    }
-
-    /// Returns the module's counts in a process, as `fastkex stats --json` prints them.
-    pub(crate) fn counts(&self, stage: &Stage, process: u32) -> Result<String, Failure> {
-        let mut command = self.tool(stage);
-        command.args(["stats", &process.to_string(), "--json"]);
-        stage.run(&mut command)?.output_of("fastkex stats")
     }
 
     /// Sets an environment without user settings that would affect the result.

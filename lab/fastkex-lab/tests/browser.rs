@@ -5,7 +5,6 @@ mod common;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::{Command, Output};
 
 fn lab(arguments: &[&str]) -> Command {
@@ -20,16 +19,6 @@ fn refusal(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(2), "{errors}");
     assert_eq!(errors.lines().count(), 1, "{errors}");
     errors
-}
-
-/// Returns the processes with a text in their environment or arguments.
-fn processes_with(text: &str) -> Vec<String> {
-    let holds = |file: &Path| {
-        fs::read(file).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text))
-    };
-    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok).map(|entry| entry.path());
-    let found = entries.filter(|path| holds(&path.join("environ")) || holds(&path.join("cmdline")));
-    found.map(|path| path.display().to_string()).collect()
 }
 
 #[test]
@@ -64,7 +53,7 @@ fn each_page_comes_with_its_group_and_nothing_stays() {
         }
         assert!(said.contains("/fastkex.so\n") && said.contains("/libgioopenssl.so\n"), "{said}");
         assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
-        assert_eq!(processes_with(temporary.to_str().unwrap()), [""; 0]);
+        assert_eq!(common::processes_with(temporary.to_str().unwrap()), [""; 0]);
     }
 }
 

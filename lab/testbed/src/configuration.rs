@@ -23,6 +23,12 @@ system_default = full_handshakes
 NumTickets = 0
 ";
 
+/// Returns a configuration without a module.
+fn groups_alone(groups: Option<&str>) -> String {
+    let groups = groups.map_or_else(String::new, |groups| format!("Groups = {groups}\n"));
+    FULL_HANDSHAKES.to_owned() + &groups
+}
+
 /// Returns the module's name in the configuration. stunnel replaces [`preference`] with a property
 /// query of its own. libcrypto then takes the first match in the order of provider names.
 fn provider(uses_fastkex: bool) -> &'static str {
@@ -83,10 +89,15 @@ impl Set {
 
     fn text(&self, offers: &[&Offer], groups: Option<&str>) -> Result<String, Failure> {
         const BASE: &str = "base.cnf";
+        if !self.loads_module {
+            return Ok(groups_alone(groups));
+        }
         let uses_fastkex = uses_fastkex(offers);
         let (release, provider) = (release(&self.libraries), provider(uses_fastkex));
         let keys = keys(uses_fastkex, offers.iter().map(|offer| offer.groups.as_str()));
-        let keys: Vec<_> = keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let statistics = self.reports.then(|| (settings::STATISTICS.name, "on".to_owned()));
+        let keys = keys.into_iter().chain(statistics);
+        let keys: Vec<_> = keys.map(|(key, value)| (key.to_owned(), value)).collect();
         let properties = Some(preference(uses_fastkex));
         let module = &self.module;
         let ours = Addition { release, provider, module, keys: &keys, groups, properties };
@@ -120,9 +131,9 @@ impl Set {
         let is_active = |name: &str| active.iter().any(|provider| provider.name == name);
         let further = self.further.iter().enumerate();
         let further = further.map(|(index, module)| (further_name(index), module));
-        for (name, module) in
-            [(provider(uses_fastkex(offers)).to_owned(), &self.module)].into_iter().chain(further)
-        {
+        let ours = (provider(uses_fastkex(offers)).to_owned(), &self.module);
+        let modules = [ours].into_iter().chain(further);
+        for (name, module) in modules.filter(|_| self.loads_module) {
             if !is_active(&name) {
                 let text = module.display().to_string();
                 let why = match context.load_provider(&text) {

@@ -4,7 +4,8 @@
 //! A [`Stage`] is a folder and the processes in it. A [`Set`] adds what the servers share:
 //! certificates, the module, a processor to run on. Each start function starts one kind of server
 //! with a port for each [`Offer`], and returns the [`Listening`] ports once they answer. Dropping
-//! the set ends the processes and removes the folder.
+//! the set ends the processes and removes the folder. A [`Browser`] in a stage loads pages and
+//! tells the group of their connection.
 //!
 //! ```no_run
 //! use openssl_runtime::{KeyType, Libraries};
@@ -32,30 +33,41 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod apache;
+mod backend;
+mod browser;
 mod configuration;
+mod counts;
 mod haproxy;
 pub mod minimal;
 mod nginx;
 mod proc;
 pub mod processor;
+mod server;
 mod set;
 mod stage;
 mod stunnel;
 mod unbound;
+mod user;
 mod version;
 
 use std::net::{Ipv4Addr, Ipv6Addr, TcpStream};
+use std::path::PathBuf;
 
+pub use apache::{BASE as APACHE, start as apache};
+pub use browser::{Browser, BrowserKind, Loaded};
 pub use configuration::preference;
-pub use haproxy::before as haproxy_before;
+pub use counts::{Purpose, keys_taken};
+pub use haproxy::{before as haproxy_before, start as haproxy};
 pub use nginx::start as nginx;
 pub use proc::{children, is_running, resident_bytes};
 pub use set::{CertificateFiles, Set};
 pub use stage::{
-    Finished, Server, Signal, Stage, free_port_list, free_ports, interrupts, wait_for,
+    Finished, Server, Signal, Stage, free_port_list, free_ports, interrupts, is_installed, wait_for,
 };
 pub use stunnel::{OwnStunnel, start as stunnel, start_own as own_stunnel};
 pub use unbound::{program as unbound_program, start as unbound};
+pub use user::{for_this_user, is_root};
 
 /// The host name in every certificate, besides 127.0.0.1.
 pub const SERVER_NAME: &str = "localhost";
@@ -96,6 +108,8 @@ pub struct Listening {
     pub tls: Program,
     /// The version of the TLS server's OpenSSL: `3.0.22`.
     pub openssl: String,
+    /// The TLS server's output. Several ports may share it.
+    pub log: PathBuf,
     /// Programs in front of the TLS server and behind it, in order from the client.
     pub others: Vec<Program>,
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use output::{Failure, Outcome};
 
 use crate::configuration::{check_groups, keys, load, preference};
-use crate::{Listening, Offer, Program, Set, Started};
+use crate::{Listening, Offer, Program, Server, Set, Started};
 
 /// The subcommand, followed by a file, for which the tool calls [`serve`].
 pub const ROLE: &str = "minimal-server";
@@ -92,13 +92,15 @@ fn start_with(
         uses_fastkex: offer.uses_fastkex,
     };
     let listeners = offers.iter().map(tls).collect();
-    let (program, ready) = run(set, kind, listeners, openssl, leaves_out)?;
+    let (server, ready) = run(set, kind, listeners, openssl, leaves_out)?;
+    let program = program(&server);
     let known = offers.iter().zip(ready.ports).filter_map(|(offer, port)| Some((offer, port?)));
     let listening = known.map(|(offer, port)| Listening {
         offer: offer.clone(),
         port,
         tls: program.clone(),
         openssl: ready.openssl.clone(),
+        log: server.log_file().to_path_buf(),
         others: Vec::new(),
     });
     Ok(Started::Listening(listening.collect()))
@@ -106,9 +108,9 @@ fn start_with(
 
 /// Starts a minimal server that accepts connections without TLS.
 pub(crate) fn plain(set: &Set) -> Result<(Program, u16), Failure> {
-    let (program, ready) = run(set, KeyType::EcP256, vec![Listener::Plain], None, false)?;
+    let (server, ready) = run(set, KeyType::EcP256, vec![Listener::Plain], None, false)?;
     let port = ready.ports.first().copied().flatten();
-    Ok((program, port.ok_or_else(|| Failure::new("the minimal server has no port"))?))
+    Ok((program(&server), port.ok_or_else(|| Failure::new("the minimal server has no port"))?))
 }
 
 fn run(
@@ -117,7 +119,7 @@ fn run(
     listeners: Vec<Listener>,
     openssl: Option<&Path>,
     leaves_out: bool,
-) -> Result<(Program, Ready), Failure> {
+) -> Result<(Server, Ready), Failure> {
     let absolute = |path: &Path| path.canonicalize().map_err(Failure::about(path.display()));
     let files = set.certificate(kind)?;
     let plan = Plan {
@@ -138,7 +140,11 @@ fn run(
     let server = set.start(&name, command.args([ROLE, &file]), |log| ready(log).is_some())?;
     let ready =
         ready(&server.log()?).ok_or_else(|| Failure::new("the minimal server is silent"))?;
-    Ok((Program { name: NAME.into(), processes: vec![server.id()] }, ready))
+    Ok((server, ready))
+}
+
+fn program(server: &Server) -> Program {
+    Program { name: NAME.into(), processes: vec![server.id()] }
 }
 
 /// Runs the minimal server from a plan file that [`start`] wrote. Returns only on an error.

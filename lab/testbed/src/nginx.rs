@@ -1,7 +1,6 @@
 //! nginx as it is installed.
 
-use std::collections::HashMap;
-use std::fmt::Write;
+use std::process::Command;
 
 use openssl_runtime::KeyType;
 
@@ -10,7 +9,7 @@ use output::Failure;
 
 use crate::set::{PAGES, certificate_names};
 use crate::version::{self, Version};
-use crate::{Listening, Offer, Program, Set, Started, answers};
+use crate::{Offer, Program, Set, Started, answers, server};
 
 /// Starts nginx with one worker, TLS 1.3, full handshakes only, and the set's pages. Offers with
 /// fastkex share one process and the others share a second one, as the choice of the X25519
@@ -24,39 +23,11 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
         Err(absent) => return Ok(absent),
     };
     set.certificate(kind)?;
-    let ports = free_port_list(offers.len())?;
-    let mut processes = HashMap::new();
-    for uses_fastkex in [false, true] {
-        let selected =
-            || offers.iter().zip(&ports).filter(|(offer, _)| offer.uses_fastkex == uses_fastkex);
-        let selected_offers: Vec<&Offer> = selected().map(|(offer, _)| offer).collect();
-        if selected_offers.is_empty() {
-            continue;
-        }
-        let name = set.name("nginx");
-        let openssl = set.configure(&name, &selected_offers, false)?;
-        let mut servers = String::new();
-        for (offer, port) in selected() {
-            servers += &tls_server(kind, offer, *port);
-        }
-        let file = format!("{name}.conf");
-        set.stage.write(&file, &configuration(&name, &servers))?;
-        let mut command = set.stock("nginx");
-        command.env("OPENSSL_CONF", openssl).args(["-e", "stderr", "-p", ".", "-c", &file]);
-        let ready = |_: &str| selected().all(|(_, port)| answers(*port));
-        processes.insert(uses_fastkex, set.start(&name, &mut command, ready)?.id());
-    }
-    let listening = offers.iter().zip(ports).map(|(offer, port)| Listening {
-        offer: offer.clone(),
-        port,
-        tls: Program {
-            name: version.name.clone(),
-            processes: processes.get(&offer.uses_fastkex).copied().into_iter().collect(),
-        },
-        openssl: version.openssl.clone(),
-        others: Vec::new(),
-    });
-    Ok(Started::Listening(listening.collect()))
+    server::start(set, "nginx", &version, offers, &[], |process| {
+        let servers = process.services(|offer, port| tls_server(kind, offer, port));
+        let text = configuration(&process.name, set.reports, &servers);
+        Ok(command(set, &process.write(set, &text)?))
+    })
 }
 
 /// Starts nginx without TLS. Returns `None` if it is not installed.
@@ -66,10 +37,8 @@ pub(crate) fn plain(set: &Set) -> Result<Option<(Program, u16)>, Failure> {
     let name = set.name("nginx");
     let file = format!("{name}.conf");
     let server = format!("    server {{\n        listen 127.0.0.1:{port};\n    }}\n");
-    set.stage.write(&file, &configuration(&name, &server))?;
-    let mut command = set.stock("nginx");
-    command.args(["-e", "stderr", "-p", ".", "-c", &file]);
-    let server = set.start(&name, &mut command, |_| answers(port))?;
+    set.stage.write(&file, &configuration(&name, false, &server))?;
+    let server = set.start(&name, &mut command(set, &file), |_| answers(port))?;
     Ok(Some((Program { name: version.name, processes: vec![server.id()] }, port)))
 }
 
@@ -77,11 +46,15 @@ fn ask(set: &Set) -> Result<Version, Started> {
     version::ask(set, "nginx", "nginx", "-V", "nginx/")
 }
 
+fn command(set: &Set, file: &str) -> Command {
+    let mut command = set.stock("nginx");
+    command.args(["-e", "stderr", "-p", ".", "-c", file]);
+    command
+}
+
 fn tls_server(kind: KeyType, offer: &Offer, port: u16) -> String {
     let (certificate, key) = certificate_names(kind);
-    let mut text = String::new();
-    let _ = write!(
-        text,
+    format!(
         "    server {{
         listen 127.0.0.1:{port} ssl backlog=4096;
         ssl_certificate {certificate};
@@ -89,15 +62,20 @@ fn tls_server(kind: KeyType, offer: &Offer, port: u16) -> String {
         ssl_ecdh_curve \"{}\";
     }}\n",
         offer.groups
-    );
-    text
+    )
 }
 
 /// Returns the configuration: one worker, no session cache, no stateful tickets (OpenSSL's
-/// configuration disables stateless ones), no access log, and in effect no limit on requests for
-/// each connection. If this process runs as root, the worker does too, as other users cannot read
-/// the folder. Otherwise nginx ignores `user`.
-fn configuration(name: &str, servers: &str) -> String {
+/// configuration disables stateless ones), and in effect no limit on requests for each connection.
+/// There is an access log only if nginx reports the groups: `group` and the group of each request,
+/// by name or by code point. If this process runs as root, the worker does too, as other users
+/// cannot read the folder. Otherwise nginx ignores `user`.
+fn configuration(name: &str, reports: bool, servers: &str) -> String {
+    let access_log = if reports {
+        "log_format group 'group $ssl_curve';\n    access_log /dev/stderr group;"
+    } else {
+        "access_log off;"
+    };
     format!(
         "daemon off;
 pid {name}.pid;
@@ -109,7 +87,7 @@ events {{
     worker_connections 2000;
 }}
 http {{
-    access_log off;
+    {access_log}
     client_body_temp_path tmp;
     proxy_temp_path tmp;
     fastcgi_temp_path tmp;

@@ -24,6 +24,8 @@ pub struct Set {
     pub(crate) libraries: Libraries,
     pub(crate) module: PathBuf,
     pub(crate) further: Vec<PathBuf>,
+    pub(crate) loads_module: bool,
+    pub(crate) reports: bool,
     pub(crate) tool: PathBuf,
     processor: Option<usize>,
     started: AtomicUsize,
@@ -57,6 +59,8 @@ impl Set {
             libraries: libraries.clone(),
             module: there(module)?,
             further: Vec::new(),
+            loads_module: true,
+            reports: false,
             tool: there(tool)?,
             processor: None,
             started: AtomicUsize::new(0),
@@ -68,6 +72,18 @@ impl Set {
     /// the system.
     pub fn on(self, processor: Option<usize>) -> Self {
         Self { processor, ..self }
+    }
+
+    /// Lets stock servers that are started from now on report the groups of their connections. The
+    /// module counts keys ([`crate::keys_taken`]). nginx writes a line for each request to its log:
+    /// `group`, and the group's name or code point.
+    pub fn reporting(self) -> Self {
+        Self { reports: true, ..self }
+    }
+
+    /// Starts stock servers from now on without the module, with OpenSSL's own groups only.
+    pub fn without_module(self) -> Self {
+        Self { loads_module: false, ..self }
     }
 
     /// Adds an OpenSSL module that servers started from now on load, too.

@@ -1,9 +1,11 @@
 //! A temporary folder with processes, for tests and commands that run installed programs. Both are
 //! removed when the stage is dropped or a signal ends this process (SIGKILL excepted).
 
-use std::fs::{self, File};
+use std::ffi::OsString;
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -26,6 +28,30 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(5);
+
+/// The folder that is private to its user, in a home folder.
+const RUNTIME: &str = "run";
+/// Variables that name folders in a home folder.
+const HOMES: [(&str, &str); 6] = [
+    ("TMPDIR", "tmp"),
+    ("XDG_CACHE_HOME", "cache"),
+    ("XDG_CONFIG_HOME", "config"),
+    ("XDG_DATA_HOME", "data"),
+    ("XDG_RUNTIME_DIR", RUNTIME),
+    ("XDG_STATE_HOME", "state"),
+];
+/// Variables of the user's session and proxies.
+const SESSION: [&str; 9] = [
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+];
 
 /// A folder and the processes in it.
 pub struct Stage {
@@ -129,16 +155,37 @@ impl Stage {
 
     /// Sets the environment of [`Stage::stock`] for a program.
     pub fn prepare(&self, command: &mut Command) {
-        // Debian installs servers there, and only root has these folders in PATH.
-        let mut path = std::env::var_os("PATH").unwrap_or_default();
-        path.push(":/usr/sbin:/sbin");
         command
             .stdin(Stdio::null())
             .current_dir(&self.folder)
-            .env("PATH", path)
+            .env("PATH", path())
             .env("LC_ALL", "C")
             .env_remove("OPENSSL_CONF")
             .env_remove("OPENSSL_MODULES");
+    }
+
+    /// Gives a program a home folder of its own in the folder, which is returned, and an
+    /// environment without the user's session, screen and proxies.
+    ///
+    /// # Errors
+    /// The home folder cannot be made.
+    pub fn at_home(&self, name: &str, command: &mut Command) -> Result<PathBuf, Failure> {
+        let home = self.folder.join(name);
+        for (variable, folder) in HOMES {
+            let folder = home.join(folder);
+            fs::create_dir_all(&folder).map_err(Failure::about(folder.display()))?;
+            command.env(variable, folder);
+        }
+        command.env("HOME", &home);
+        // Programs do not use one that others can enter.
+        let private = Permissions::from_mode(0o700);
+        fs::set_permissions(home.join(RUNTIME), private).map_err(Failure::about(home.display()))?;
+        for variable in SESSION {
+            command.env_remove(variable);
+        }
+        // The bus of the user's session. Without an address, some programs start one.
+        command.env("DBUS_SESSION_BUS_ADDRESS", "disabled:");
+        Ok(home)
     }
 
     /// Returns the folder, in which all processes run.
@@ -308,6 +355,11 @@ impl Server {
         self.process
     }
 
+    /// Returns the file with the output.
+    pub fn log_file(&self) -> &Path {
+        &self.log
+    }
+
     /// Returns the output so far.
     ///
     /// # Errors
@@ -354,6 +406,19 @@ fn status_of(child: &mut Child) -> io::Result<Option<ExitStatus>> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns true if a program is installed where [`Stage::prepare`] looks for it.
+pub fn is_installed(program: &str) -> bool {
+    std::env::split_paths(&path()).any(|folder| folder.join(program).exists())
+}
+
+/// Returns the folders of programs. Debian installs servers in the last two, and only root has
+/// these in PATH.
+fn path() -> OsString {
+    let mut path = std::env::var_os("PATH").unwrap_or_default();
+    path.push(":/usr/sbin:/sbin");
+    path
 }
 
 /// Makes an empty file for the output of a program. It is opened to append: some programs open
@@ -476,6 +541,20 @@ mod tests {
         );
         let absent = stage.run(&mut Command::new("no-such-program")).err().unwrap();
         assert!(absent.to_string().starts_with("no-such-program: "), "{absent}");
+    }
+
+    #[test]
+    fn a_home_is_in_the_folder() {
+        let stage = Stage::new().unwrap();
+        let mut command = Command::new("sh");
+        command.env("https_proxy", "http://192.0.2.1/");
+        let home = stage.at_home("home", &mut command).unwrap();
+        assert_eq!(home, stage.folder().join("home"));
+        let script =
+            "cd && touch \"$TMPDIR/a\" && stat -c %a \"$XDG_RUNTIME_DIR\"; echo $https_proxy";
+        let finished = stage.run(command.args(["-c", script])).unwrap();
+        assert_eq!((finished.output.trim(), finished.errors.as_str()), ("700", ""));
+        assert!(home.join("tmp/a").exists());
     }
 
     #[test]

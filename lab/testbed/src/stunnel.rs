@@ -1,17 +1,16 @@
 //! stunnel as it is installed, in front of a server without TLS (OpenSSLNTRU, section 4.4).
 
-use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
 use openssl_runtime::KeyType;
 
-use crate::free_port_list;
 use output::Failure;
 
+use crate::backend::Backend;
+use crate::server::{self, Process};
 use crate::set::certificate_names;
-use crate::version::{self, Version};
-use crate::{Listening, Offer, Program, Set, Started, answers, minimal, nginx};
+use crate::{Listening, Offer, Set, Started, version};
 
 /// Starts stunnel with TLS 1.3 and full handshakes only. Behind it runs nginx without TLS, or the
 /// minimal server if nginx is not installed. Offers with fastkex share one process and the others
@@ -24,22 +23,13 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
         Ok(version) => version,
         Err(absent) => return Ok(absent),
     };
-    let backend = Backend::start(set, kind)?;
-    let mut listening = backend.listening(offers, &version)?;
-    for uses_fastkex in [false, true] {
-        let selected: Vec<&mut Listening> =
-            listening.iter_mut().filter(|one| one.offer.uses_fastkex == uses_fastkex).collect();
-        if selected.is_empty() {
-            continue;
-        }
-        let name = set.name("stunnel");
-        let selected_offers: Vec<&Offer> = selected.iter().map(|one| &one.offer).collect();
-        let openssl = set.configure(&name, &selected_offers, false)?;
+    set.certificate(kind)?;
+    let backend = Backend::start(set)?;
+    server::start(set, "stunnel", &version, offers, &[backend.program], |process| {
         let mut command = set.stock("stunnel");
-        command.env("OPENSSL_CONF", openssl);
-        backend.serve(set, &name, &mut command, selected)?;
-    }
-    Ok(Started::Listening(listening))
+        command.arg(configure(set, process, kind, backend.port)?);
+        Ok(command)
+    })
 }
 
 /// A stunnel that was built for an OpenSSL of its own, which may be 1.1.1. Its configuration is not
@@ -74,76 +64,32 @@ pub fn start_own(
     let version = version::read_version(command().arg("-version"), "stunnel", "stunnel ");
     let unusable = || Failure::new(format!("{}: cannot be run", own.program.display()));
     let version = version.ok_or_else(unusable)?;
-    let backend = Backend::start(set, kind)?;
-    let mut listening = backend.listening(offers, &version)?;
-    let name = set.name("stunnel");
-    backend.serve(set, &name, &mut command(), listening.iter_mut().collect())?;
-    Ok(listening)
+    set.certificate(kind)?;
+    let backend = Backend::start(set)?;
+    let process = Process::new(set, "stunnel", offers.iter())?;
+    let mut command = command();
+    command.arg(configure(set, &process, kind, backend.port)?);
+    process.start(set, &mut command, &version, &[backend.program])
 }
 
-/// The server behind stunnel, and the kind of stunnel's certificate.
-struct Backend {
-    program: Program,
-    port: u16,
+/// Writes the configuration of a process and returns the name of the file.
+fn configure(
+    set: &Set,
+    process: &Process<'_>,
     kind: KeyType,
-}
-
-impl Backend {
-    fn start(set: &Set, kind: KeyType) -> Result<Self, Failure> {
-        set.certificate(kind)?;
-        let (program, port) = match nginx::plain(set)? {
-            Some(nginx) => nginx,
-            None => minimal::plain(set)?,
-        };
-        Ok(Self { program, port, kind })
-    }
-
-    /// Returns free ports for these offers, without a process.
-    fn listening(&self, offers: &[Offer], version: &Version) -> Result<Vec<Listening>, Failure> {
-        let ports = free_port_list(offers.len())?;
-        let listening = offers.iter().zip(ports).map(|(offer, port)| Listening {
-            offer: offer.clone(),
-            port,
-            tls: Program { name: version.name.clone(), processes: Vec::new() },
-            openssl: version.openssl.clone(),
-            others: vec![self.program.clone()],
-        });
-        Ok(listening.collect())
-    }
-
-    /// Starts one process for all these ports.
-    fn serve(
-        &self,
-        set: &Set,
-        name: &str,
-        command: &mut Command,
-        listening: Vec<&mut Listening>,
-    ) -> Result<(), Failure> {
-        let mut text = GLOBAL.to_owned();
-        for one in &listening {
-            text += &service(self.kind, one, self.port);
-        }
-        let file = format!("{name}.conf");
-        set.stage.write(&file, &text)?;
-        let ports: Vec<u16> = listening.iter().map(|one| one.port).collect();
-        let ready = |_: &str| ports.iter().all(|&port| answers(port));
-        let server = set.start(name, command.arg(&file), ready)?;
-        for one in listening {
-            one.tls.processes.push(server.id());
-        }
-        Ok(())
-    }
+    backend: u16,
+) -> Result<String, Failure> {
+    let services = process.services(|offer, port| service(kind, offer, port, backend));
+    process.write(set, &(GLOBAL.to_owned() + &services))
 }
 
 /// Global settings. The log level omits a line for each connection, which would cost time.
 const GLOBAL: &str = "foreground = yes\nsyslog = no\npid =\ndebug = warning\n";
 
-fn service(kind: KeyType, one: &Listening, backend: u16) -> String {
+fn service(kind: KeyType, offer: &Offer, port: u16, backend: u16) -> String {
     let (certificate, key) = certificate_names(kind);
-    let mut text = String::new();
     // stunnel's own list of groups overrides OpenSSL's configuration, so it must be set.
-    let _ = write!(
-        text,
+    format!(
         "[port{port}]
 accept = 127.0.0.1:{port}
 connect = 127.0.0.1:{backend}
@@ -151,10 +97,8 @@ cert = {certificate}
 key = {key}
 sslVersion = TLSv1.3
 sessionResume = no
-curves = {groups}
+curves = {}
 ",
-        port = one.port,
-        groups = one.offer.groups
-    );
-    text
+        offer.groups
+    )
 }

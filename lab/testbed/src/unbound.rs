@@ -41,6 +41,7 @@ pub fn start(set: &Set, kind: KeyType, offers: &[Offer]) -> Result<Started, Fail
             port,
             tls: Program { name: version.name.clone(), processes: vec![server.id()] },
             openssl: version.openssl.clone(),
+            log: server.log_file().to_path_buf(),
             others: Vec::new(),
         });
     }

@@ -8,9 +8,10 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use openssl_runtime::{KeyType, Libraries, LibraryContext, SslContext, TlsStream, TlsVersion};
+use output::Failure;
 use testbed::{
-    DNS_ADDRESS, DNS_ADDRESS_6, Listening, Offer, OwnStunnel, Set, Started, haproxy_before,
-    minimal, nginx, own_stunnel, stunnel, unbound,
+    DNS_ADDRESS, DNS_ADDRESS_6, Listening, Offer, OwnStunnel, Set, Started, apache, haproxy,
+    haproxy_before, minimal, nginx, own_stunnel, stunnel, unbound,
 };
 
 /// The type of NewSessionTicket (RFC 8446, appendix B.3).
@@ -152,20 +153,55 @@ fn nginx_shakes_hands() {
     scene.end(&servers);
 }
 
-#[test]
-fn stunnel_shakes_hands() {
+/// A way to start a server.
+type Start = fn(&Set, KeyType, &[Offer]) -> Result<Started, Failure>;
+
+/// Performs handshakes with servers that forward to another one.
+fn shakes_hands_before_another(program: &str, start: Start) {
     let Some(scene) = Scene::new() else { return };
     let kind = KeyType::Rsa2048;
-    let Some(servers) = present(stunnel(&scene.set, kind, &offers()).unwrap()) else { return };
-    assert!(has_version(&servers[0].tls.name, "stunnel"), "{servers:?}");
+    let Some(servers) = present(start(&scene.set, kind, &offers()).unwrap()) else { return };
+    assert!(has_version(&servers[0].tls.name, program), "{servers:?}");
     scene.handshake(kind, &servers);
-    // The server behind stunnel answers, too.
+    // The server behind it answers, too.
     let mut stream = scene.connect(kind, &servers[1]);
     if servers[1].others[0].name.starts_with("nginx") {
         write!(stream, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         assert_eq!(response(&mut stream).0, "HTTP/1.1 200 OK");
     }
     scene.end(&servers);
+}
+
+#[test]
+fn stunnel_shakes_hands() {
+    shakes_hands_before_another("stunnel", stunnel);
+}
+
+#[test]
+fn apache_shakes_hands() {
+    shakes_hands_before_another("apache2", apache);
+}
+
+#[test]
+fn haproxy_shakes_hands() {
+    shakes_hands_before_another("haproxy", haproxy);
+}
+
+/// Without the module servers have OpenSSL's own groups only.
+#[test]
+fn servers_start_without_the_module() {
+    let Some(scene) = Scene::new() else { return };
+    let scene = Scene { set: scene.set.without_module(), ..scene };
+    let offer = |groups: &str| [Offer::new(groups)];
+    let failure = nginx(&scene.set, KeyType::EcP256, &offer("sntrup761")).err().unwrap();
+    assert!(failure.to_string().contains("does not know sntrup761"), "{failure}");
+    let started = nginx(&scene.set, KeyType::EcP256, &offer("X25519")).unwrap();
+    let Some(servers) = present(started) else { return };
+    let mut stream = scene.connect(KeyType::EcP256, &servers[0]);
+    stream.close().unwrap();
+    let loaded = |process: u32| fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+    let processes = servers[0].tls.all_processes();
+    assert!(processes.iter().all(|id| !loaded(*id).contains("fastkex.so")));
 }
 
 #[test]

@@ -8,8 +8,7 @@ use std::process::Command;
 
 use output::Failure;
 use procfs::process::{MMapPath, MemoryMaps, Process};
-use serde_json::Value;
-use testbed::{Server, Stage, wait_for};
+use testbed::{Purpose, Server, Stage, wait_for};
 
 use super::screen::{HEIGHT, Screen, WIDTH};
 use super::webdriver::Browser;
@@ -23,9 +22,6 @@ const HOME: &str = "home";
 const SETTINGS: &str = "[org/gnome/epiphany]\nask-for-default=false\n";
 /// The OpenSSL configuration, which `fastkex run` extends. With it the module publishes its counts.
 const CONFIGURATION: &str = "browser-openssl.cnf";
-/// The user's proxy variables.
-const PROXIES: [&str; 6] =
-    ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 /// The prefix of the browser sandbox's log lines. The sandbox needs namespaces, which some
 /// containers do not have.
 const SANDBOX: &str = "bwrap: ";
@@ -35,7 +31,6 @@ const NETWORK_PROCESS: &str = "WebKitNetworkPr";
 /// The browser, its driver and its bus.
 pub(crate) struct Session<'a> {
     browser: Browser<'a>,
-    stage: &'a Stage,
     programs: &'a Programs,
     driver: Server,
     _bus: Server,
@@ -71,7 +66,7 @@ impl<'a> Session<'a> {
             Failure::new(format!("{failure}{}", why_it_ended(&log)))
         })?;
         browser.place(WIDTH, HEIGHT)?;
-        Ok(Self { browser, stage, programs, driver, _bus: bus })
+        Ok(Self { browser, programs, driver, _bus: bus })
     }
 
     /// Returns the browser's version.
@@ -112,16 +107,8 @@ impl<'a> Session<'a> {
     /// Returns the number of a group's key pairs that the browser's TLS process has taken, by the
     /// module's count. Zero if there is no such process yet.
     pub(crate) fn made(&self, group: &str) -> u64 {
-        let made = || {
-            let process = self.network_process()?.pid().cast_unsigned();
-            let text = self.programs.counts(self.stage, process).ok()?;
-            let records: Vec<Value> = serde_json::from_str(&text).ok()?;
-            let is_it =
-                |record: &&Value| record["group"] == group && record["purpose"] == "key_pairs";
-            let record = records.iter().find(is_it)?;
-            Some(record["inline"].as_u64()? + record["from_pool"].as_u64()?)
-        };
-        made().unwrap_or(0)
+        let process = self.network_process().map(|process| process.pid().cast_unsigned());
+        testbed::keys_taken(&self.programs.tool, process.as_slice(), group, Purpose::KeyPairs)
     }
 
     fn network_process(&self) -> Option<Process> {
@@ -153,34 +140,21 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Sets up an empty home folder with settings, and an environment without the user's session.
+/// Sets up a home folder with settings, and an environment without the user's session.
 fn set_environment(command: &mut Command, stage: &Stage) -> Result<(), Failure> {
-    let home = stage.folder().join(HOME);
-    let (config, temporary) = (home.join("config"), home.join("tmp"));
-    let settings = config.join("glib-2.0/settings");
-    for folder in [&settings, &temporary] {
-        fs::create_dir_all(folder).map_err(Failure::about(folder.display()))?;
-    }
-    fs::write(settings.join("keyfile"), SETTINGS).map_err(Failure::about("settings"))?;
-    for proxy in PROXIES {
-        command.env_remove(proxy);
-    }
+    let home = stage.at_home(HOME, command)?;
+    let settings = home.join("config/glib-2.0/settings");
+    fs::create_dir_all(&settings)
+        .and_then(|()| fs::write(settings.join("keyfile"), SETTINGS))
+        .map_err(Failure::about("settings"))?;
     command
-        .env("HOME", &home)
-        .env("TMPDIR", temporary)
-        .env("XDG_CONFIG_HOME", config)
-        .env("XDG_CACHE_HOME", home.join("cache"))
-        .env("XDG_DATA_HOME", home.join("data"))
-        .env("XDG_STATE_HOME", home.join("state"))
         .env("DBUS_SESSION_BUS_ADDRESS", bus_address(stage))
         .env("LC_ALL", "C.UTF-8")
         .env("GDK_BACKEND", "x11")
         .env("GSETTINGS_BACKEND", "keyfile")
         // The buses of these services do not exist.
         .env("GIO_USE_VFS", "local")
-        .env("NO_AT_BRIDGE", "1")
-        .env_remove("WAYLAND_DISPLAY")
-        .env_remove("XAUTHORITY");
+        .env("NO_AT_BRIDGE", "1");
     Ok(())
 }
 

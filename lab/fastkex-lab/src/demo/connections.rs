@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs::File;
 
 use output::Failure;
-use testbed::{Server, Stage, wait_for};
+use testbed::{Browser, BrowserKind, Server, Stage, wait_for};
 
 use super::observed_group::{in_curl_trace, in_nginx_page, in_s_client_messages, in_stunnel_log};
 use super::ports::Ports;
@@ -15,10 +15,12 @@ use crate::programs::Programs;
 
 /// A connection and its result.
 pub(crate) struct Connection {
-    client: &'static str,
+    client: String,
     server: &'static str,
     /// The expected group.
     group: &'static str,
+    /// The client's word for it.
+    word: &'static str,
     /// True if the relay read the client's group.
     relayed: bool,
     ends: Result<Ends, Failure>,
@@ -81,7 +83,22 @@ impl Connector<'_> {
         let fetched = self.fetch(client, group, self.ports.nginx);
         let ends = fetched
             .map(|fetched| Ends { client: fetched.group, server: in_nginx_page(&fetched.page) });
-        Connection { client: client.name(), server: "nginx", group, relayed: false, ends }
+        Connection::new(client.name(), "nginx", group, ends)
+    }
+
+    /// Loads nginx's page in a browser, which offers groups of its own. `group` must be the one
+    /// that it prefers.
+    pub(crate) fn in_browser(&self, kind: BrowserKind, group: &'static str) -> Connection {
+        let mut client = kind.name().to_owned();
+        let mut load = || {
+            let mut browser = Browser::start(self.stage, kind)?;
+            client = browser.name();
+            browser.load(&format!("https://127.0.0.1:{}/", self.ports.nginx))
+        };
+        let ends = load()
+            .map(|loaded| Ends { client: Some(loaded.group), server: in_nginx_page(&loaded.page) });
+        let word = kind.word_for(group).unwrap_or(group);
+        Connection { word, ..Connection::new(&client, "nginx", group, ends) }
     }
 
     /// Fetches the page behind stunnel, which logs the key share.
@@ -99,7 +116,7 @@ impl Connector<'_> {
             let log = || in_stunnel_log(stunnel.log().ok()?.get(before.len()..)?);
             Ok(Ends { client: fetched.group, server: wait_for(log) })
         });
-        Connection { client: client.name(), server: "stunnel", group, relayed: false, ends }
+        Connection::new(client.name(), "stunnel", group, ends)
     }
 
     /// Fetches nginx's page without TLS, through stunnel as a client and the relay.
@@ -117,7 +134,7 @@ impl Connector<'_> {
                 None => failure,
             }),
         };
-        Ok(Connection { client: "stunnel", server: "nginx", group, relayed: true, ends })
+        Ok(Connection { relayed: true, ..Connection::new("stunnel", "nginx", group, ends) })
     }
 
     /// Fetches a page from a port, offering one group.
@@ -159,20 +176,29 @@ impl Connector<'_> {
 }
 
 impl Connection {
+    /// Makes a connection of a client that uses our names of groups.
+    fn new(
+        client: &str,
+        server: &'static str,
+        group: &'static str,
+        ends: Result<Ends, Failure>,
+    ) -> Self {
+        Self { client: client.into(), server, group, word: group, relayed: false, ends }
+    }
+
     /// Returns the heading of the table.
     pub(crate) fn heading() -> String {
-        let line = row("client", "server", "group asked for", "client reports", "server reports");
+        let line = row("client", "server", "expected", "client reports", "server reports");
         format!("{line}\n{}", "-".repeat(line.len()))
     }
 
     /// Describes the error, if there is one.
     pub(crate) fn wrong(&self) -> Option<String> {
-        let Self { client, server, group, .. } = self;
+        let Self { client, server, group, word, .. } = self;
         let what = match &self.ends {
             Err(failure) => failure.to_string(),
             Ok(ends) => {
-                let is_right = |end: &Option<String>| end.as_deref() == Some(group);
-                if is_right(&ends.client) && is_right(&ends.server) {
+                if ends.client.as_deref() == Some(word) && ends.server.as_deref() == Some(group) {
                     return None;
                 }
                 let (client, server) = (said(&ends.client), said(&ends.server));
@@ -190,7 +216,7 @@ impl fmt::Display for Connection {
             Err(_) => ("failed", "failed"),
         };
         let mark = if self.relayed && self.ends.is_ok() { " *" } else { "" };
-        let line = row(self.client, self.server, self.group, &format!("{client}{mark}"), server);
+        let line = row(&self.client, self.server, self.group, &format!("{client}{mark}"), server);
         f.write_str(&line)?;
         if self.wrong().is_some() {
             f.write_str("  WRONG")?;
@@ -204,6 +230,6 @@ fn said(end: &Option<String>) -> &str {
 }
 
 fn row(client: &str, server: &str, group: &str, by_client: &str, by_server: &str) -> String {
-    let row = format!("{client:18}{server:10}{group:18}{by_client:20}{by_server}");
+    let row = format!("{client:24}{server:10}{group:18}{by_client:20}{by_server}");
     row.trim_end().into()
 }

@@ -13,7 +13,7 @@ use clap::Args;
 use lanes::Backend;
 
 use output::{Failure, Outcome};
-use testbed::Stage;
+use testbed::{BrowserKind, Stage};
 
 use connections::{Client, Connection, Connector};
 use ports::Ports;
@@ -21,26 +21,30 @@ use speed::{Measured, Rates};
 
 use crate::certificates::{self, AUTHORITY};
 use crate::programs::Programs;
-use crate::say;
+use crate::{prerequisites, say};
 
 /// The groups of the connections.
-const SHOWN: [&str; 3] = ["sntrup761", "X25519SNTRUP761", "sntrup857"];
+const SHOWN: [&str; 4] = ["X25519MLKEM768", "sntrup761", "X25519SNTRUP761", "sntrup857"];
+/// The group that browsers prefer.
+const BROWSERS: &str = "X25519MLKEM768";
 /// The group in `lab/demo/stunnel-client.conf`.
 const TUNNELLED: &str = "X25519SNTRUP761";
 /// The groups that are timed.
-const TIMED: [&str; 4] = ["sntrup761", "X25519SNTRUP761", "X25519", "P-256"];
+const TIMED: [&str; 5] = ["X25519MLKEM768", "sntrup761", "X25519SNTRUP761", "X25519", "P-256"];
 
-/// Show stock stunnel, nginx, curl and openssl with post-quantum key exchange
+/// Show stock nginx, stunnel, browsers, curl and openssl with post-quantum key exchange
 ///
-/// Starts servers on loopback, in a temporary folder, fetches pages from them, and prints for each
-/// connection the group that both ends report. Then times handshakes. Takes about ten seconds once
-/// everything is built. Exits with 0 if all connections used the right group, with 1 if one did
-/// not, with 2 if the demonstration could not run.
+/// Starts servers on loopback, in a temporary folder, fetches pages from them, first in Chromium
+/// and Firefox as far as they are installed, and prints for each connection the group that both
+/// ends report. Then times handshakes. Takes about twenty seconds once everything is built. Exits
+/// with 0 if all connections used the right group, with 1 if one did not, with 2 if the
+/// demonstration could not run.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {}
 
 impl Demo {
     pub(crate) fn run(&self) -> Outcome {
+        let browsers = installed_browsers()?;
         let programs = Programs::build()?;
         let stage = Stage::new()?;
         let versions = programs.versions(&stage)?;
@@ -50,12 +54,12 @@ impl Demo {
 
         say(format_args!(
             "Post-quantum key exchange in programs that know nothing of it\n\n\
-             nginx {}, stunnel {}, curl {} and openssl {} are as installed;\n\
-             whatever speaks TLS is started by 'fastkex run'.\n",
+             nginx {}, stunnel {}, curl {}, openssl {} and browsers are as installed.\n\
+             'fastkex run' starts all but the browsers, which have X25519MLKEM768 themselves.\n",
             versions.nginx, versions.stunnel, versions.curl, versions.openssl
         ))?;
-        let connections =
-            show_connections(&Connector { stage: &stage, programs: &programs, ports })?;
+        let connector = Connector { stage: &stage, programs: &programs, ports };
+        let connections = show_connections(&connector, &browsers)?;
 
         let authority = stage.read(AUTHORITY)?;
         let measured = speed::measure(&TIMED, ports.nginx, &authority, &programs.module)?;
@@ -67,8 +71,22 @@ impl Demo {
     }
 }
 
+/// Returns the browsers that are installed. Fails if there is none.
+fn installed_browsers() -> Result<Vec<BrowserKind>, Failure> {
+    let mut browsers = BrowserKind::ALL.to_vec();
+    browsers.retain(|kind| kind.is_installed());
+    if browsers.is_empty() {
+        let chromium = BrowserKind::Chromium.program();
+        prerequisites::check("demo", &[(chromium, chromium)], &[])?;
+    }
+    Ok(browsers)
+}
+
 /// Makes the connections and prints each.
-fn show_connections(connector: &Connector) -> Result<Vec<Connection>, Failure> {
+fn show_connections(
+    connector: &Connector,
+    browsers: &[BrowserKind],
+) -> Result<Vec<Connection>, Failure> {
     say(Connection::heading())?;
     let mut connections = Vec::new();
     let mut show = |connection: Connection| {
@@ -76,6 +94,9 @@ fn show_connections(connector: &Connector) -> Result<Vec<Connection>, Failure> {
         connections.push(connection);
         Ok(())
     };
+    for &kind in browsers {
+        show(connector.in_browser(kind, BROWSERS))?;
+    }
     let stunnel = servers::start_stunnel(connector.stage, connector.programs, &connector.ports)?;
     for group in SHOWN {
         for client in Client::ALL {
@@ -89,9 +110,10 @@ fn show_connections(connector: &Connector) -> Result<Vec<Connection>, Failure> {
     }
     show(connector.without_tls(TUNNELLED)?)?;
     say("\n\
-         curl (--trace) and openssl (-msg) show the ServerHello they received; nginx has the variable\n\
-         $ssl_curve; stunnel as a server logs the size of the client's key share, which differs from\n\
-         group to group.\n\
+         The browsers' automation tells the group of the page's connection; mlkem768x25519 is Firefox's\n\
+         word for X25519MLKEM768. curl (--trace) and openssl (-msg) show the ServerHello they received;\n\
+         nginx has the variable $ssl_curve; stunnel as a server logs the size of the client's key share,\n\
+         which differs from group to group.\n\
          * A client without TLS: curl http://... through stunnel as a client, which does not tell the\n\
          group. A relay of ours between stunnel and nginx read it from the two hellos.\n")?;
     Ok(connections)
@@ -166,4 +188,23 @@ fn conclude(connections: &[Connection], measured: &Measured) -> Outcome {
         say(format_args!("WRONG: {line}"))?;
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_installs_the_browsers() {
+        let [chromium, firefox] = BrowserKind::ALL.map(|kind| (kind.program(), kind.program()));
+        prerequisites::assert_installed_by_script("demo", [chromium].iter());
+        for target in ["test", "applications"] {
+            prerequisites::assert_installed_by_script(target, [chromium, firefox].iter());
+        }
+    }
+
+    #[test]
+    fn browsers_have_a_word_for_their_group() {
+        assert!(BrowserKind::ALL.iter().all(|kind| kind.word_for(BROWSERS).is_some()));
+    }
 }

@@ -5,8 +5,10 @@
 #[path = "../../../../tool/fastkex/tests/common/mod.rs"]
 mod tool;
 
+use std::fs;
 use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
 use std::thread;
 
 use openssl_runtime::{Certificate, KeyType, Libraries, LibraryContext, SslContext, TlsStream};
@@ -31,4 +33,14 @@ pub(crate) fn serve() -> String {
         }
     });
     server
+}
+
+/// Returns the processes with a text in their environment or arguments.
+pub(crate) fn processes_with(text: &str) -> Vec<String> {
+    let holds = |file: &Path| {
+        fs::read(file).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text))
+    };
+    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok).map(|entry| entry.path());
+    let found = entries.filter(|path| holds(&path.join("environ")) || holds(&path.join("cmdline")));
+    found.map(|path| path.display().to_string()).collect()
 }

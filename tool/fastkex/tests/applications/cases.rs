@@ -58,28 +58,11 @@ pub(crate) const NGINX_COMMAND: Case = Case {
     ..NGINX_SERVER
 };
 
-/// Apache's configuration. It answers denied requests with a text, because Apache's user may not
-/// read the folder.
-const APACHE: &str = "ServerRoot /etc/ssl/example
-DefaultRuntimeDir /etc/ssl/example
-PidFile apache.pid
-LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so
-LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
-LoadModule socache_shmcb_module /usr/lib/apache2/modules/mod_socache_shmcb.so
-LoadModule ssl_module /usr/lib/apache2/modules/mod_ssl.so
-LoadModule proxy_module /usr/lib/apache2/modules/mod_proxy.so
-LoadModule proxy_http_module /usr/lib/apache2/modules/mod_proxy_http.so
-%root User www-data
-%root Group www-data
+/// Apache's configuration. It answers denied requests with a text.
+const APACHE: &str = "{apache}
 Listen 127.0.0.1:{port}
-ServerName localhost
-StartServers 1
-ErrorLog /dev/stderr
 LogLevel ssl:trace7
 ErrorDocument 403 served
-<Directory />
-    Require all denied
-</Directory>
 {block}
 ";
 

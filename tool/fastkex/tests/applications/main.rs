@@ -17,7 +17,7 @@ use cases::*;
 use counts::{Purpose, taken};
 use document::{block, replaced, without_groups};
 use peer::{Content, GROUP, Host, SERVED, ask_plainly, serve_plainly, visit};
-use setup::{Setup, Way, is_listening, is_root};
+use setup::{Setup, Way, is_listening};
 
 /// An application in one of its roles.
 pub(crate) struct Case {
@@ -28,8 +28,8 @@ pub(crate) struct Case {
     /// of the application, `{peer}` the port of the other end, and `{plain}` the port of a page
     /// without TLS.
     pub(crate) places: &'static [(&'static str, &'static str)],
-    /// The text around the block. Lines that begin with `%root` are only for root, because only
-    /// root can change to another user.
+    /// The text around the block. Some lines are [only for root](testbed::for_this_user), because
+    /// only root can change to another user.
     pub(crate) frame: &'static str,
     /// The command; `{file}` stands for the file with the whole text.
     pub(crate) command: &'static [&'static str],
@@ -147,11 +147,11 @@ impl Case {
         let places: Vec<_> =
             self.places.iter().map(|(from, to)| (*from, (*to).to_owned())).collect();
         let text = self.frame.replace("{block}", &replaced(&block, &places));
-        let mark = "%root ";
-        let lines = text.lines().filter(|line| !line.starts_with(mark) || is_root());
-        let text: String =
-            lines.map(|line| format!("{}\n", line.trim_start_matches(mark))).collect();
-        text.replace("/etc/ssl/example", setup.path("").trim_end_matches('/'))
+        let folder = setup.path("");
+        let folder = folder.trim_end_matches('/');
+        testbed::for_this_user(&text.replace("{apache}", testbed::APACHE))
+            .replace("{folder}", folder)
+            .replace("/etc/ssl/example", folder)
             .replace("/etc/ssl/certs/ca-certificates.crt", &setup.path("cert.pem"))
             .replace("/usr/local/lib/fastkex", &setup.module_folder())
             .replace("example.org", "localhost")

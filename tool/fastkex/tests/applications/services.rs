@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::document::{TEXT, block, replaced};
-use crate::setup::{Setup, Way, absent};
+use crate::setup::{Setup, Way};
 
 /// The blocks that are tested here.
 pub(crate) const BLOCKS: [&str; 5] =
@@ -97,7 +97,7 @@ fn services_read_what_they_are_said_to() {
         let Some((reader, mark)) = service.reader else { continue };
         match fs::read_to_string(reader) {
             Ok(text) => assert!(text.contains(mark), "{reader}: {text}"),
-            Err(_) => absent(&format!("no {reader}")),
+            Err(_) => artifacts::absent(&format!("no {reader}")),
         }
     }
     // This block is a script.

@@ -2,7 +2,6 @@
 //! and processes.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -10,10 +9,6 @@ use openssl_runtime::{KeyType, Libraries, LibraryContext};
 use testbed::{CertificateFiles, Set};
 
 use crate::document::{block, replaced};
-
-/// Set by `make test-applications`, which has installed all applications. A missing application is
-/// then a failure.
-const ALL: &str = "FASTKEX_TEST_APPLICATIONS";
 
 /// The place that sets the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +38,7 @@ impl Setup {
         let set = Set::new(&libraries, &module, env!("CARGO_BIN_EXE_fastkex").as_ref()).unwrap();
         // The result of this call does not matter.
         if set.stage.stock(program).arg("-V").output().is_err() {
-            absent(&format!("no {program} program (apt-get install {package})"));
+            artifacts::absent(&format!("no {program} program (apt-get install {package})"));
             return None;
         }
         let context = LibraryContext::new(&libraries).unwrap();
@@ -96,17 +91,6 @@ impl Setup {
         }
         self.set.stage.stock(program)
     }
-}
-
-/// Reports that something is missing. Fails if all applications must be there.
-pub(crate) fn absent(what: &str) {
-    assert!(std::env::var_os(ALL).is_none(), "{what}");
-    artifacts::skipped(what);
-}
-
-/// True if servers can change to another user.
-pub(crate) fn is_root() -> bool {
-    fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
 /// True if a process listens on a port. Does not connect to the port.
