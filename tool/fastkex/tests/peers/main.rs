@@ -229,7 +229,7 @@ fn newer_openssl() {
     }
 }
 
-/// Returns the versions and programs of newer releases of OpenSSL.
+/// Returns the versions and programs of releases of OpenSSL that have groups with ML-KEM.
 fn releases() -> Vec<(String, PathBuf)> {
     let found = artifacts::openssl_releases();
     if found.is_empty() {
@@ -237,7 +237,12 @@ fn releases() -> Vec<(String, PathBuf)> {
     }
     let name = |prefix: &Path| prefix.file_name().unwrap().display().to_string();
     let version = |prefix: &Path| name(prefix).trim_start_matches("openssl-").to_owned();
-    found.iter().map(|prefix| (version(prefix), prefix.join("bin/openssl"))).collect()
+    let has_groups = |version: &str| {
+        let numbers: Vec<u32> = version.split('.').flat_map(str::parse).collect();
+        numbers.get(..2) >= Some(&[3, 5])
+    };
+    let found = found.iter().map(|prefix| (version(prefix), prefix.join("bin/openssl")));
+    found.filter(|(version, _)| has_groups(version)).collect()
 }
 
 #[test]
