@@ -109,10 +109,47 @@ impl Search {
 
 /// Planted secrets that every search must find.
 const PLANTED: [&str; 5] = ["heap", "stack", "static memory", "mapping", "another thread's stack"];
-/// The same with encapsulations, whose inputs determine shared secrets.
+/// The same with encapsulations of Streamlined NTRU Prime, whose inputs determine shared secrets.
 const PLANTED_INPUTS: [&str; 2] = ["hash of r", "r in three forms"];
-/// The same with encapsulations of hybrids.
-const PLANTED_SCALAR: [&str; 1] = ["ephemeral scalar"];
+/// The same with keys of ML-KEM, of which all follows from d.
+const PLANTED_D: [&str; 7] = [
+    "d",
+    "d in a column",
+    "seed of noise from d",
+    "noise from d",
+    "noise from d in words",
+    "words from d",
+    "factor from d",
+];
+/// The same with encapsulations of ML-KEM, of which all follows from m.
+const PLANTED_M: [&str; 7] = [
+    "m",
+    "m in a column",
+    "seed of noise from m",
+    "noise from m",
+    "noise from m in words",
+    "words from m",
+    "factor from m",
+];
+/// The same with hybrids. The last two are for NIST's curves.
+const PLANTED_SCALARS: [&str; 3] = ["scalar", "scalar in limbs", "scalar in Montgomery form"];
+
+/// What must be planted besides [`PLANTED`] for an algorithm.
+fn planted_for(algorithm: &str, items: Items) -> impl Iterator<Item = &'static str> {
+    let inputs: &[_] = match items {
+        Items::Keys if algorithm.contains("MLKEM") => &PLANTED_D,
+        Items::Encapsulations if algorithm.contains("MLKEM") => &PLANTED_M,
+        Items::Encapsulations => &PLANTED_INPUTS,
+        Items::Keys | Items::Theirs => &[],
+    };
+    let scalars = match algorithm {
+        "X25519" => 0,
+        _ if algorithm.starts_with("X25519") => 1,
+        _ if algorithm.starts_with("Sec") => PLANTED_SCALARS.len(),
+        _ => 0,
+    };
+    inputs.iter().chain(&PLANTED_SCALARS[..scalars]).copied()
+}
 
 /// A line of the program's.
 struct Line {
@@ -238,14 +275,7 @@ fn check_controls(search: Search, algorithm: &str, items: Items, lines: &[Line])
             None => {}
         }
     }
-    let (inputs, scalar): (&[&str], &[&str]) = match items {
-        Items::Encapsulations if algorithm.starts_with("X25519") => {
-            (&PLANTED_INPUTS, &PLANTED_SCALAR)
-        }
-        Items::Encapsulations => (&PLANTED_INPUTS, &[]),
-        Items::Keys | Items::Theirs => (&[], &[]),
-    };
-    for name in PLANTED.iter().chain(inputs).chain(scalar) {
+    for name in PLANTED.into_iter().chain(planted_for(algorithm, items)) {
         assert!(planted.contains(name), "nothing was planted ({name})");
     }
 }
