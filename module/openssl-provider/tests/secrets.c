@@ -63,27 +63,15 @@ static const struct kem {
     { "MLKEM768", 0, 0, { 3, 2, 10, 4 } },
     { "MLKEM1024", 0, 0, { 4, 2, 11, 5 } },
 }, *kem;
-static const struct exchange {
+static struct exchange {
     const char *name;
     /* Whether its part of keys, shares and secrets comes before the KEM's. */
     int is_first;
     struct curve curve;
 } exchanges[] = {
-    { "X25519", 0, { 0, SCALAR_BYTES, SCALAR_BYTES, { 0 }, { 0 } } },
-    { "SecP256r1", 1,
-      { NID_X9_62_prime256v1, SCALAR_BYTES, 1 + 2 * SCALAR_BYTES,
-        { 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
-          0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
-        { 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-          0xbc, 0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51 } } },
-    { "SecP384r1", 1,
-      { NID_secp384r1, MOST_SCALAR_BYTES, PUBLIC_BYTES,
-        { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe,
-          0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff },
-        { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xc7, 0x63, 0x4d, 0x81, 0xf4, 0x37, 0x2d, 0xdf,
-          0x58, 0x1a, 0x0d, 0xb2, 0x48, 0xb0, 0xa7, 0x7a, 0xec, 0xec, 0x19, 0x6a, 0xcc, 0xc5, 0x29, 0x73 } } },
+    { "X25519", 0, { .scalar_bytes = 32, .public_bytes = 32 } },
+    { "SecP256r1", 1, { .group = NID_X9_62_prime256v1, .scalar_bytes = 32, .public_bytes = 65 } },
+    { "SecP384r1", 1, { .group = NID_secp384r1, .scalar_bytes = 48, .public_bytes = 97 } },
 }, *exchange;
 static int signs;
 /* Whether encapsulations are searched for, not keys. */
@@ -103,7 +91,8 @@ static void read_name(void)
             kem = &kems[i];
     signs = strcmp(name, "ED25519") == 0;
     CHECK(kem != NULL || signs || (exchange != NULL && *rest == 0));
-    notes->curve = exchange != NULL ? &exchange->curve : NULL;
+    if (exchange != NULL)
+        notes->curve = &exchange->curve, read_moduli(&exchange->curve, plain);
 }
 
 /* The parts of a key, a share or a secret. */
@@ -350,7 +339,8 @@ static void encapsulate(size_t count, int are_noted, int are_used)
             CHECK(size == theirs_size && memcmp(ours, theirs, size) == 0);
         }
         if (are_noted) {
-            struct parts sent = split_public(ciphertext, ciphertext_size), secret = split_secret(ours, size);
+            struct parts sent = split_public(ciphertext, ciphertext_size);
+            struct parts secret = split_secret(ours, size);
             size_t item = new_item(kind);
             note_encapsulation(kind, item, sent.kem, sent.kem_bytes, secret.kem, sent.exchange);
             note_shared_secret(item, ours, size);
@@ -480,7 +470,7 @@ static unsigned char *plant_in_a_column(unsigned char *memory, const unsigned ch
  * of which each is one item of a kind. */
 static void *plant_mlkem(void *memory_for_it)
 {
-    enum { AS_IT_IS, IN_COLUMN, SEED_OF_NOISE, NOISE_BYTES, NOISE_WORDS, TRANSFORMED_WORDS, FACTORS, FORMS };
+    enum { AS_IT_IS, COLUMN, SEED_OF_NOISE, NOISE_BYTES, NOISE_WORDS, TRANSFORMED_WORDS, FACTORS, FORMS };
     static const char *const texts[FORMS] = {
         "%s", "%s in a column", "seed of noise from %s", "noise from %s", "noise from %s in words",
         "words from %s", "factor from %s",
@@ -496,7 +486,8 @@ static void *plant_mlkem(void *memory_for_it)
         draw(seed, sizeof seed);
         if (of_encapsulations) {
             note_message(planted_as, item, seed, derived);
-            sponge(derived, sizeof derived, RATE_512, SHA3, seed, SEED_BYTES, notes->parameters.key_hash, HASH_BYTES);
+            sponge(derived, sizeof derived, RATE_512, SHA3, seed, SEED_BYTES, notes->parameters.key_hash,
+                   HASH_BYTES);
         } else {
             note_d(planted_as, item, &kem->mlkem, seed, words);
             note_transformed(planted_as, item, words, 0);
@@ -508,7 +499,7 @@ static void *plant_mlkem(void *memory_for_it)
         memory++;
         if (form == AS_IT_IS)
             memcpy(memory, seed, SEED_BYTES), memory += SEED_BYTES;
-        if (form == IN_COLUMN)
+        if (form == COLUMN)
             memory = plant_in_a_column(memory, seed);
         if (form == SEED_OF_NOISE)
             memory = plant_in_a_column(memory, derived + SEED_BYTES);
@@ -528,7 +519,7 @@ static void *plant_mlkem(void *memory_for_it)
     return NULL;
 }
 
-/* Plants scalars of encapsulations, or of keys on NIST's curves, in all forms that are searched for. */
+/* Plants scalars of encapsulations or of keys, in all forms that are searched for. */
 static void *plant_scalars(void *memory_for_it)
 {
     enum { AS_IT_IS, LIMBS, MONTGOMERY, FORMS };
@@ -536,7 +527,8 @@ static void *plant_scalars(void *memory_for_it)
     const struct curve *curve = &exchange->curve;
     unsigned char *memory = memory_for_it, none[HASH_BYTES] = { 0 };
     size_t size = curve->scalar_bytes;
-    struct multiplier with = new_multiplier(plain);
+    struct multiplier *with = new_mapping(sizeof *with, MAP_PRIVATE);
+    init_multiplier(with, plain);
     for (int form = 0; form < (curve->group == 0 ? LIMBS : FORMS); form++, memory += size + 16) {
         unsigned char scalar[MOST_SCALAR_BYTES], public[PUBLIC_BYTES];
         size_t planted_as = new_kind("control: %s", texts[form]), item = new_item(planted_as);
@@ -753,11 +745,11 @@ int main(int argc, char **argv)
         CHECK(of_encapsulations || strcmp(items, "keys") == 0);
     alarm(SECONDS);
     prepare_search();
-    read_name();
-    CHECK(!of_encapsulations || kem != NULL);
     context = OSSL_LIB_CTX_new(), plain = OSSL_LIB_CTX_new();
     CHECK(context != NULL && OSSL_LIB_CTX_load_config(context, configuration) == 1);
     CHECK(plain != NULL && OSSL_PROVIDER_load(plain, "default") != NULL);
+    read_name();
+    CHECK(!of_encapsulations || kem != NULL);
     kind = new_kind("%s%s%s", of_encapsulations ? "encapsulations for " : "", name,
                     properties == THEIRS ? " of the default provider" : "");
     add_recipient();

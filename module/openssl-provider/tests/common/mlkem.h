@@ -78,7 +78,8 @@ static void sponge(unsigned char *out, size_t out_size, size_t rate, unsigned ch
 }
 
 /* The bytes of a noise polynomial. */
-static void noise(unsigned char *bytes, size_t eta, const unsigned char seed[SEED_BYTES], unsigned char number)
+static void noise(unsigned char *bytes, size_t eta, const unsigned char seed[SEED_BYTES],
+                  unsigned char number)
 {
     sponge(bytes, 64 * eta, RATE_256, SHAKE, seed, SEED_BYTES, &number, 1);
 }

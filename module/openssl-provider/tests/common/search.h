@@ -66,7 +66,7 @@ enum {
     X(SCALAR, "scalar")                                                       \
     X(SEED, "seed")                                                           \
     X(PREFIX, "prefix")                                                       \
-    X(SCALAR_LIMBS, "scalar, last byte first")                                \
+    X(SCALAR_LIMBS, "scalar in limbs")                                        \
     X(SCALAR_MONTGOMERY, "scalar in Montgomery form")                         \
     X(D, "d")                                                                 \
     X(Z, "z")                                                                 \
@@ -142,8 +142,8 @@ static struct notes {
     char places[PLACES][64];
 } *notes;
 
-/* A curve for key exchanges. `group` is 0 if it is X25519; the moduli of the field and of scalars
- * are those of others. */
+/* A curve for key exchanges. `group` is 0 if it is X25519; the moduli, of the field and of
+ * scalars, are those of others. */
 struct curve {
     int group;
     size_t scalar_bytes, public_bytes;
@@ -203,6 +203,20 @@ static void *new_mapping(size_t size, int sharing)
     return memory;
 }
 
+static void read_moduli(struct curve *curve, OSSL_LIB_CTX *context)
+{
+    if (curve->group == 0)
+        return;
+    EC_GROUP *group = EC_GROUP_new_by_curve_name_ex(context, NULL, curve->group);
+    BIGNUM *field = BN_new();
+    CHECK(group != NULL && EC_GROUP_get_curve(group, field, NULL, NULL, NULL) == 1);
+    int size = curve->scalar_bytes;
+    CHECK(BN_bn2binpad(field, curve->field, size) == size);
+    CHECK(BN_bn2binpad(EC_GROUP_get0_order(group), curve->order, size) == size);
+    BN_free(field);
+    EC_GROUP_free(group);
+}
+
 static void prepare_search(void)
 {
     notes = new_mapping(sizeof *notes, MAP_SHARED);
@@ -227,7 +241,8 @@ static size_t new_item(size_t kind)
 }
 
 /* Notes a part of an item, in one of the forms that it has in memory. */
-static void note_form(size_t kind, size_t item, enum part part, enum form form, const void *bytes, size_t size)
+static void note_form(size_t kind, size_t item, enum part part, enum form form, const void *bytes,
+                      size_t size)
 {
     CHECK(notes->mark_count < MARKS && size >= 16 && size <= MARK_BYTES);
     struct mark *mark = &notes->marks[notes->mark_count++];
@@ -377,7 +392,8 @@ static void note_message(size_t kind, size_t item, const unsigned char message[S
     note_hashed(kind, item, MESSAGE, message);
     decompress(words, message, 1);
     note_residues(kind, item, MESSAGE_WORDS, words);
-    sponge(derived, sizeof derived, RATE_512, SHA3, message, SEED_BYTES, notes->parameters.key_hash, HASH_BYTES);
+    sponge(derived, sizeof derived, RATE_512, SHA3, message, SEED_BYTES, notes->parameters.key_hash,
+           HASH_BYTES);
     note_hashed(kind, item, SHARED_SECRET, derived);
     memcpy(secret, derived, HASH_BYTES);
     /* Of all polynomials of y, and no others, the noise has eta_1. */
@@ -412,7 +428,8 @@ static void double_modulo(unsigned char *number, const unsigned char *modulus, s
 }
 
 /* The Montgomery form of a number, its last byte first, as in memory. */
-static void montgomery(unsigned char *to, const unsigned char *bytes, const unsigned char *modulus, size_t size)
+static void montgomery(unsigned char *to, const unsigned char *bytes, const unsigned char *modulus,
+                       size_t size)
 {
     unsigned char *number = scratch->number.bytes;
     memcpy(number, bytes, size);
@@ -437,9 +454,9 @@ static void note_number(size_t kind, size_t item, enum part part, const unsigned
     OPENSSL_cleanse(scratch->less.bytes, size);
 }
 
-/* Notes an encapsulation. With Streamlined NTRU Prime, its shared secret follows from the hash of r,
- * and that from r; with ML-KEM, from what it decrypts to (`note_messages`). `ephemeral` is the public
- * value of the key exchange's part, if there is one. */
+/* Notes an encapsulation. With Streamlined NTRU Prime, its shared secret follows from the hash of
+ * r, and that from r; with ML-KEM, from what it decrypts to (`note_messages`). `ephemeral` is the
+ * public value of the key exchange's part, if there is one. */
 static void note_encapsulation(size_t kind, size_t item, const unsigned char *ciphertext,
                                size_t ciphertext_size, const unsigned char *secret,
                                const unsigned char *ephemeral)
@@ -566,12 +583,10 @@ static void try_marks(size_t i, size_t place, int are_residues)
 {
     for (unsigned m = scratch->heads[place]; m != 0xffff; m = scratch->next[m]) {
         const struct mark *mark = &notes->marks[m];
-        size_t j = 0, row = mark->form == IN_A_COLUMN ? ROW_BYTES : 8, end = (mark->size - 1) / 8 * row + 8;
-        if ((mark->form == RESIDUES) != are_residues)
-            continue;
-        if (mark->form != IN_A_COLUMN)
-            end = mark->size;
-        if (i + end > now.size)
+        int is_column = mark->form == IN_A_COLUMN;
+        size_t j = 0, row = is_column ? ROW_BYTES : 8;
+        size_t end = is_column ? (mark->size - 8) / 8 * row + 8 : mark->size;
+        if ((mark->form == RESIDUES) != are_residues || i + end > now.size)
             continue;
         if (are_residues)
             while (j < mark->size && residue(now.bytes + i + j) == hidden_residue(mark, j / 2))
@@ -638,6 +653,17 @@ static int is_random(const unsigned char *bytes)
     return distinct >= 24;
 }
 
+/* Whether 32 bytes are words of about the size of Q, of which public matrices have many. */
+static int are_coefficients(const unsigned char *bytes)
+{
+    int are_small = 1;
+    for (size_t i = 0; i < HASH_BYTES; i += 2) {
+        int16_t word = bytes[i] | bytes[i + 1] << 8;
+        are_small &= word > -2 * Q && word < 2 * Q;
+    }
+    return are_small;
+}
+
 /* Keeps random bytes, the first 32 of which were checked, to be tried as a scalar: once, as that
  * takes long. */
 static void keep_candidate(size_t i)
@@ -645,6 +671,8 @@ static void keep_candidate(size_t i)
     size_t size = notes->curve->scalar_bytes;
     unsigned char hidden[MOST_SCALAR_BYTES] = { 0 };
     if (i + size > now.size || !is_random(now.bytes + i + size - HASH_BYTES))
+        return;
+    if (are_coefficients(now.bytes + i))
         return;
     for (size_t j = 0; j < size; j++)
         hidden[j] = now.bytes[i + j] ^ MASK;
@@ -988,52 +1016,93 @@ struct multiplier {
     EC_POINT *base, *product;
     BN_CTX *numbers;
     BIGNUM *scalar;
+    /* By a scalar's place and its byte there, the first one first: multiples of the base point.
+     * Libcrypto's own multiplication on P-384 takes ten times as long as their sum. */
+    EC_POINT *multiples[MOST_SCALAR_BYTES][256];
 };
 
-static struct multiplier new_multiplier(OSSL_LIB_CTX *context)
+static void init_multiplier(struct multiplier *with, OSSL_LIB_CTX *context)
 {
-    struct multiplier with = { .context = context };
+    memset(with, 0, sizeof *with);
+    with->context = context;
     if (notes->curve->group == 0)
-        return with;
-    with.group = EC_GROUP_new_by_curve_name_ex(context, NULL, notes->curve->group);
-    CHECK(with.group != NULL && (with.base = EC_POINT_new(with.group)) != NULL);
-    CHECK((with.product = EC_POINT_new(with.group)) != NULL && (with.scalar = BN_new()) != NULL);
-    CHECK((with.numbers = BN_CTX_new_ex(context)) != NULL);
-    return with;
+        return;
+    with->group = EC_GROUP_new_by_curve_name_ex(context, NULL, notes->curve->group);
+    CHECK(with->group != NULL && (with->base = EC_POINT_new(with->group)) != NULL);
+    CHECK((with->product = EC_POINT_new(with->group)) != NULL && (with->scalar = BN_new()) != NULL);
+    CHECK((with->numbers = BN_CTX_new_ex(context)) != NULL);
 }
 
-static void free_multiplier(struct multiplier with)
+static void add_multiples(struct multiplier *with)
 {
-    BN_clear_free(with.scalar);
-    BN_CTX_free(with.numbers);
-    EC_POINT_clear_free(with.product);
-    EC_POINT_free(with.base);
-    EC_GROUP_free(with.group);
+    const EC_POINT *base = EC_GROUP_get0_generator(with->group);
+    for (size_t i = notes->curve->scalar_bytes; i-- > 0;) {
+        EC_POINT **multiples = with->multiples[i];
+        for (size_t j = 0; j < 256; j++)
+            CHECK((multiples[j] = EC_POINT_new(with->group)) != NULL);
+        CHECK(EC_POINT_copy(multiples[1], base) == 1);
+        for (size_t j = 2; j < 256; j++)
+            CHECK(EC_POINT_add(with->group, multiples[j], multiples[j - 1], base, with->numbers) == 1);
+        /* The place of 0, which is not added, has what is to be the next base. */
+        CHECK(EC_POINT_add(with->group, multiples[0], multiples[255], base, with->numbers) == 1);
+        base = multiples[0];
+    }
 }
 
-/* Writes the product of a scalar and of the base point or, on one of NIST's curves, another one.
- * Returns false if it is infinite, as for the order. */
-static int multiply(struct multiplier with, const unsigned char *scalar, const unsigned char *point,
+static void free_multiplier(struct multiplier *with)
+{
+    for (size_t i = 0; i < MOST_SCALAR_BYTES; i++)
+        for (size_t j = 0; j < 256; j++)
+            EC_POINT_free(with->multiples[i][j]);
+    BN_clear_free(with->scalar);
+    BN_CTX_free(with->numbers);
+    EC_POINT_clear_free(with->product);
+    EC_POINT_free(with->base);
+    EC_GROUP_free(with->group);
+}
+
+/* Writes the product. Returns false if it is infinite, as for the order. */
+static int write_product(struct multiplier *with, unsigned char *product)
+{
+    size_t size = notes->curve->public_bytes;
+    return EC_POINT_point2oct(with->group, with->product, POINT_CONVERSION_UNCOMPRESSED, product, size,
+                              with->numbers)
+        == size;
+}
+
+/* Writes the product of a scalar and of the base point or, on one of NIST's curves, another one. */
+static int multiply(struct multiplier *with, const unsigned char *scalar, const unsigned char *point,
                     unsigned char *product)
 {
     const struct curve *curve = notes->curve;
     if (curve->group == 0) {
         size_t size = SCALAR_BYTES;
-        EVP_PKEY *key = EVP_PKEY_new_raw_private_key_ex(with.context, "X25519", "provider=default",
+        EVP_PKEY *key = EVP_PKEY_new_raw_private_key_ex(with->context, "X25519", "provider=default",
                                                         scalar, size);
         CHECK(key != NULL && EVP_PKEY_get_raw_public_key(key, product, &size) == 1);
         EVP_PKEY_free(key);
         return 1;
     }
-    CHECK(BN_bin2bn(scalar, curve->scalar_bytes, with.scalar) != NULL);
+    CHECK(BN_bin2bn(scalar, curve->scalar_bytes, with->scalar) != NULL);
     if (point == NULL)
-        CHECK(EC_POINT_mul(with.group, with.product, with.scalar, NULL, NULL, with.numbers) == 1);
+        CHECK(EC_POINT_mul(with->group, with->product, with->scalar, NULL, NULL, with->numbers) == 1);
     else
-        CHECK(EC_POINT_oct2point(with.group, with.base, point, curve->public_bytes, with.numbers) == 1
-              && EC_POINT_mul(with.group, with.product, NULL, with.base, with.scalar, with.numbers) == 1);
-    return EC_POINT_point2oct(with.group, with.product, POINT_CONVERSION_UNCOMPRESSED, product,
-                              curve->public_bytes, with.numbers)
-        == curve->public_bytes;
+        CHECK(EC_POINT_oct2point(with->group, with->base, point, curve->public_bytes, with->numbers) == 1
+              && EC_POINT_mul(with->group, with->product, NULL, with->base, with->scalar,
+                              with->numbers)
+                  == 1);
+    return write_product(with, product);
+}
+
+/* The same with the base point of one of NIST's curves, for many scalars. */
+static int multiply_many(struct multiplier *with, const unsigned char *scalar, unsigned char *product)
+{
+    CHECK(EC_POINT_set_to_infinity(with->group, with->product) == 1);
+    for (size_t i = 0; i < notes->curve->scalar_bytes; i++)
+        CHECK(scalar[i] == 0
+              || EC_POINT_add(with->group, with->product, with->product, with->multiples[i][scalar[i]],
+                              with->numbers) == 1);
+    return write_product(with, product);
 }
 
 /* Notes the encapsulations that have a public value: a candidate is their scalar. */
@@ -1063,7 +1132,8 @@ static void try_scalars(OSSL_LIB_CTX *context)
     unsigned char scalar[MOST_SCALAR_BYTES] = { 0 }, limbs[MOST_SCALAR_BYTES], public[PUBLIC_BYTES];
     if (!scratch->wants_scalars)
         return;
-    struct multiplier with = new_multiplier(context);
+    struct multiplier *with = new_mapping(sizeof *with, MAP_PRIVATE);
+    init_multiplier(with, context);
     /* The factor of Montgomery forms is that of 1. */
     scalar[curve->scalar_bytes - 1] = 1;
     montgomery(limbs, scalar, curve->order, curve->scalar_bytes);
@@ -1072,20 +1142,26 @@ static void try_scalars(OSSL_LIB_CTX *context)
         struct encapsulation *made = &notes->encapsulations[i];
         CHECK(!made->has_ephemeral || multiply(with, scalar, made->ephemeral[0], made->ephemeral[1]));
     }
+    if (curve->group != 0)
+        add_multiples(with);
     for (size_t c = 0; c < scratch->candidate_count; c++) {
         const struct candidate *candidate = &scratch->candidates[c];
         for (size_t i = 0; i < curve->scalar_bytes; i++)
             scalar[i] = candidate->hidden[i] ^ MASK;
         reverse(limbs, scalar, curve->scalar_bytes);
-        if (multiply(with, scalar, NULL, public))
+        if (curve->group == 0) {
+            multiply(with, scalar, NULL, public);
             try_public(candidate, public);
-        if (curve->group != 0 && multiply(with, limbs, NULL, public))
+            continue;
+        }
+        if (multiply_many(with, scalar, public))
+            try_public(candidate, public);
+        if (multiply_many(with, limbs, public))
             try_public(candidate, public);
     }
     free_multiplier(with);
     OPENSSL_cleanse(scalar, sizeof scalar);
     OPENSSL_cleanse(limbs, sizeof limbs);
-    if (getenv("FASTKEX_TEST_COUNT")) fprintf(stderr, "candidates: %zu\n", scratch->candidate_count);
     if (scratch->candidates_left_out > 0)
         fprintf(stderr, "%zu of %zu random values were tried as scalars\n", scratch->candidate_count,
                 scratch->candidate_count + scratch->candidates_left_out);
