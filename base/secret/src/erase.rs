@@ -29,6 +29,5 @@ fn run<T>(operation: impl FnOnce() -> T) -> T {
 
 #[inline(never)]
 fn erase_stack<const BYTES: usize>() {
-    let mut stack = [0; BYTES];
-    zeroize::optimization_barrier(&mut stack);
+    erase(&mut [0; BYTES]);
 }

@@ -189,7 +189,7 @@ impl Line {
         };
         let parts = self.details.strip_suffix(ON_ITS_STACK);
         search == Search::Background
-            && planted_scalars(algorithm) == &PLANTED_SCALARS
+            && planted_scalars(algorithm) == PLANTED_SCALARS
             && self.found <= FORKS
             && parts.is_some_and(|parts| parts.split(", ").all(is_scalar))
     }
