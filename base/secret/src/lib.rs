@@ -20,6 +20,6 @@ mod set;
 
 pub use allocator::wiped_on_fork;
 pub use arena::{Arena, OnFork};
-pub use erase::erase;
+pub use erase::{erase, erase_stack_after};
 pub use owner::{NoMemory, Secret};
 pub use set::{Bits, Set, Word};

@@ -2,7 +2,8 @@
 //!
 //! Two libraries compute it. Graviola's formally verified assembly needs instructions that
 //! processors have had since about 2014; elsewhere, and on the portable backend, RustCrypto's
-//! portable code does.
+//! portable code does. Both leave copies of scalars and of results on the stack, which is therefore
+//! overwritten after each operation.
 
 use core::marker::PhantomData;
 
@@ -10,7 +11,7 @@ use kem_common::Array;
 use lanes::Backend;
 use p256::elliptic_curve::sec1::ToSec1Point;
 use rand_core::TryCryptoRng;
-use secret::Secret;
+use secret::{Secret, erase_stack_after};
 
 use crate::{Error, KeyExchange, Storable};
 
@@ -41,6 +42,9 @@ pub trait Curve: Send + Sync + Sized + 'static {
         out: &mut [u8],
     ) -> Option<()>;
 }
+
+/// More bytes of stack than an operation of the libraries takes.
+const STACK_BYTES: usize = 16 * 1024;
 
 /// Whether Graviola runs on this processor: it panics otherwise.
 fn has_graviola(backend: Backend) -> bool {
@@ -75,13 +79,16 @@ macro_rules! curves {
             type Point = [u8; 1 + 2 * $field_bytes];
 
             fn public(backend: Backend, scalar: &Self::Scalar) -> Option<Self::Point> {
-                #[cfg(target_arch = "x86_64")]
-                if has_graviola(backend) {
-                    use graviola::key_agreement::$library::StaticPrivateKey;
-                    return Some(StaticPrivateKey::from_bytes(scalar).ok()?.public_key_uncompressed());
-                }
-                let public = $library::SecretKey::from_slice(scalar).ok()?.public_key();
-                public.to_sec1_point(false).as_bytes().try_into().ok()
+                erase_stack_after::<STACK_BYTES, _>(|| {
+                    #[cfg(target_arch = "x86_64")]
+                    if has_graviola(backend) {
+                        use graviola::key_agreement::$library::StaticPrivateKey;
+                        let secret = StaticPrivateKey::from_bytes(scalar).ok()?;
+                        return Some(secret.public_key_uncompressed());
+                    }
+                    let public = $library::SecretKey::from_slice(scalar).ok()?.public_key();
+                    public.to_sec1_point(false).as_bytes().try_into().ok()
+                })
             }
 
             fn is_point(point: &Self::Point) -> bool {
@@ -94,22 +101,24 @@ macro_rules! curves {
                 point: &Self::Point,
                 out: &mut [u8],
             ) -> Option<()> {
-                #[cfg(target_arch = "x86_64")]
-                if has_graviola(backend) {
-                    use graviola::key_agreement::$library::{PublicKey, StaticPrivateKey};
-                    let peer = PublicKey::from_x962_uncompressed(point).ok()?;
-                    let secret = StaticPrivateKey::from_bytes(scalar).ok()?;
-                    out.copy_from_slice(&secret.diffie_hellman(&peer).ok()?.0);
-                    return Some(());
-                }
-                let peer = $library::PublicKey::from_sec1_bytes(point).ok()?;
-                let secret = $library::SecretKey::from_slice(scalar).ok()?;
-                let shared = $library::ecdh::diffie_hellman(
-                    secret.to_nonzero_scalar(),
-                    peer.as_affine(),
-                );
-                out.copy_from_slice(shared.raw_secret_bytes());
-                Some(())
+                erase_stack_after::<STACK_BYTES, _>(|| {
+                    #[cfg(target_arch = "x86_64")]
+                    if has_graviola(backend) {
+                        use graviola::key_agreement::$library::{PublicKey, StaticPrivateKey};
+                        let peer = PublicKey::from_x962_uncompressed(point).ok()?;
+                        let secret = StaticPrivateKey::from_bytes(scalar).ok()?;
+                        out.copy_from_slice(&secret.diffie_hellman(&peer).ok()?.0);
+                        return Some(());
+                    }
+                    let peer = $library::PublicKey::from_sec1_bytes(point).ok()?;
+                    let secret = $library::SecretKey::from_slice(scalar).ok()?;
+                    let shared = $library::ecdh::diffie_hellman(
+                        secret.to_nonzero_scalar(),
+                        peer.as_affine(),
+                    );
+                    out.copy_from_slice(shared.raw_secret_bytes());
+                    Some(())
+                })
             }
         }
     )*};

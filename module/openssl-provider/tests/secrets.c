@@ -45,21 +45,95 @@ static const char *configuration;
 /* With the configuration; and with the default provider, for what the test itself computes. */
 static OSSL_LIB_CTX *context, *plain;
 
-/* The algorithm, which has a set if it is a KEM. */
+/* The algorithm: a KEM, a key exchange or both, or neither if it signs. */
 static const char *name, *properties = OURS;
-static const struct set {
+static const struct kem {
     const char *name;
+    /* Of Streamlined NTRU Prime, the ring's degree and the weight of r. */
     size_t p, weight;
-} sets[] = {
-    { "sntrup653", 653, 288 }, { "sntrup761", 761, 286 },   { "sntrup857", 857, 322 },
-    { "sntrup953", 953, 396 }, { "sntrup1013", 1013, 448 }, { "sntrup1277", 1277, 492 },
-}, *set;
-static int is_hybrid, signs;
+    struct mlkem mlkem;
+} kems[] = {
+    { "sntrup653", 653, 288, { 0 } },
+    { "sntrup761", 761, 286, { 0 } },
+    { "sntrup857", 857, 322, { 0 } },
+    { "sntrup953", 953, 396, { 0 } },
+    { "sntrup1013", 1013, 448, { 0 } },
+    { "sntrup1277", 1277, 492, { 0 } },
+    { "MLKEM512", 0, 0, { 2, 3, 10, 4 } },
+    { "MLKEM768", 0, 0, { 3, 2, 10, 4 } },
+    { "MLKEM1024", 0, 0, { 4, 2, 11, 5 } },
+}, *kem;
+static struct exchange {
+    const char *name;
+    /* Whether its part of keys, shares and secrets comes before the KEM's. */
+    int is_first;
+    struct curve curve;
+} exchanges[] = {
+    { "X25519", 0, { .scalar_bytes = 32, .public_bytes = 32 } },
+    { "SecP256r1", 1, { .group = NID_X9_62_prime256v1, .scalar_bytes = 32, .public_bytes = 65 } },
+    { "SecP384r1", 1, { .group = NID_secp384r1, .scalar_bytes = 48, .public_bytes = 97 } },
+}, *exchange;
+static int signs;
 /* Whether encapsulations are searched for, not keys. */
 static int of_encapsulations;
 static size_t kind;
 /* The key to encapsulate for, or to exchange keys with. */
 static EVP_PKEY *recipient;
+
+static void read_name(void)
+{
+    const char *rest = name;
+    for (size_t i = 0; i < sizeof exchanges / sizeof *exchanges; i++)
+        if (strncmp(name, exchanges[i].name, strlen(exchanges[i].name)) == 0)
+            exchange = &exchanges[i], rest = name + strlen(exchange->name);
+    for (size_t i = 0; i < sizeof kems / sizeof *kems; i++)
+        if (strcasecmp(rest, kems[i].name) == 0)
+            kem = &kems[i];
+    signs = strcmp(name, "ED25519") == 0;
+    CHECK(kem != NULL || signs || (exchange != NULL && *rest == 0));
+    if (exchange != NULL)
+        notes->curve = &exchange->curve, read_moduli(&exchange->curve, plain);
+}
+
+/* The parts of a key, a share or a secret. */
+struct parts {
+    const unsigned char *kem, *exchange;
+    size_t kem_bytes;
+};
+
+static struct parts split(const unsigned char *bytes, size_t size, size_t exchange_bytes)
+{
+    if (exchange == NULL)
+        return (struct parts) { bytes, NULL, size };
+    CHECK(size >= exchange_bytes);
+    size_t kem_bytes = size - exchange_bytes;
+    if (exchange->is_first)
+        return (struct parts) { bytes + exchange_bytes, bytes, kem_bytes };
+    return (struct parts) { bytes, bytes + kem_bytes, kem_bytes };
+}
+
+static struct parts split_secret(const unsigned char *bytes, size_t size)
+{
+    return split(bytes, size, exchange != NULL ? exchange->curve.scalar_bytes : 0);
+}
+
+static struct parts split_public(const unsigned char *bytes, size_t size)
+{
+    return split(bytes, size, exchange != NULL ? exchange->curve.public_bytes : 0);
+}
+
+/* Does something on a stack that is not searched. */
+static void hide(void *(*function)(void *), void *argument)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    CHECK(pthread_attr_init(&attributes) == 0);
+    CHECK(pthread_attr_setstack(&attributes, scratch->stack, STACK_BYTES) == 0);
+    CHECK(pthread_create(&thread, &attributes, function, argument) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    pthread_attr_destroy(&attributes);
+    OPENSSL_cleanse(scratch->stack, STACK_BYTES);
+}
 
 static EVP_PKEY *generate(void)
 {
@@ -71,14 +145,24 @@ static EVP_PKEY *generate(void)
     return key;
 }
 
+/* Notes the scalar of a key. */
+static void note_scalar(size_t noted_as, size_t item, const unsigned char *scalar)
+{
+    /* X25519's first and last byte may be others in stock: it is exported as it is used. */
+    enum { FIRST = 1, MIDDLE = 30 };
+    const struct curve *curve = &exchange->curve;
+    if (curve->group == 0)
+        note(noted_as, item, SCALAR, scalar + FIRST, MIDDLE);
+    else
+        note_number(noted_as, item, SCALAR, scalar, curve->order, curve->scalar_bytes);
+}
+
 static void note_key(EVP_PKEY *key, size_t noted_as)
 {
-    /* A scalar's first and last byte may be others in stock: it is exported as it is used. */
     enum { FIRST = 1, MIDDLE = 30 };
     unsigned char *secret = scratch->key;
-    size_t item = new_item(noted_as), size, rest;
+    size_t item = new_item(noted_as), size;
     CHECK(EVP_PKEY_get_octet_string_param(key, "priv", secret, KEY_BYTES, &size) == 1);
-    rest = size;
     if (signs) {
         unsigned char *expanded = secret + size;
         SHA512_CTX expansion;
@@ -89,16 +173,31 @@ static void note_key(EVP_PKEY *key, size_t noted_as)
         note(noted_as, item, SCALAR, expanded + FIRST, MIDDLE);
         note(noted_as, item, PREFIX, expanded + HASH_BYTES, HASH_BYTES);
         OPENSSL_cleanse(&expansion, sizeof expansion);
-    } else if (set == NULL || is_hybrid) {
-        rest -= SCALAR_BYTES;
-        note(noted_as, item, SCALAR, secret + rest + FIRST, MIDDLE);
     }
-    if (set != NULL) {
+    struct parts parts = split_secret(secret, size);
+    if (exchange != NULL)
+        note_scalar(noted_as, item, parts.exchange);
+    if (kem != NULL && kem->p != 0) {
         /* f, 1/g, the public key, rho, the public key's hash. */
         size_t small = notes->parameters.small_bytes;
-        note_polynomial(noted_as, item, F, secret, set->p);
-        note_polynomial(noted_as, item, G, secret + small, set->p);
-        note(noted_as, item, RHO, secret + rest - HASH_BYTES - small + 32, 32);
+        note_polynomial(noted_as, item, F, parts.kem, kem->p);
+        note_polynomial(noted_as, item, G, parts.kem + small, kem->p);
+        note(noted_as, item, RHO, parts.kem + parts.kem_bytes - HASH_BYTES - small + 32, 32);
+    }
+    if (kem != NULL && kem->p == 0) {
+        /* s, the public key, its hash, z. The seed d is in no other parameter, and hybrids have no
+         * parameter for it. */
+        note_s(noted_as, item, parts.kem);
+        note_hashed(noted_as, item, Z, parts.kem + parts.kem_bytes - SEED_BYTES);
+        if (exchange == NULL) {
+            unsigned char *seed = secret + size;
+            uint16_t s[DEGREE];
+            CHECK(EVP_PKEY_get_octet_string_param(key, "seed", seed, KEY_BYTES - size, &size) == 1);
+            CHECK(size == 2 * SEED_BYTES);
+            note_d(noted_as, item, &kem->mlkem, seed, s);
+            pack(seed, s);
+            CHECK(memcmp(seed, secret, POLY_BYTES) == 0);
+        }
     }
     OPENSSL_cleanse(secret, KEY_BYTES);
 }
@@ -121,21 +220,21 @@ static void *note_all(void *argument)
 static void note_keys(EVP_PKEY **keys, size_t count, size_t noted_as)
 {
     struct noting noting = { keys, count, noted_as };
-    pthread_t thread;
-    pthread_attr_t attributes;
-    CHECK(pthread_attr_init(&attributes) == 0);
-    CHECK(pthread_attr_setstack(&attributes, scratch->stack, STACK_BYTES) == 0);
-    CHECK(pthread_create(&thread, &attributes, note_all, &noting) == 0);
-    CHECK(pthread_join(thread, NULL) == 0);
-    pthread_attr_destroy(&attributes);
-    OPENSSL_cleanse(scratch->stack, STACK_BYTES);
+    hide(note_all, &noting);
 }
 
-static void note_shared_secret(size_t item, const unsigned char *secret)
+static void note_shared_secret(size_t item, const unsigned char *secret, size_t size)
 {
-    note(kind, item, SHARED_SECRET, secret, HASH_BYTES);
-    if (is_hybrid)
-        note(kind, item, SHARED_SECRET, secret + HASH_BYTES, SCALAR_BYTES);
+    struct parts parts = split_secret(secret, size);
+    if (kem != NULL)
+        note(kind, item, SHARED_SECRET, parts.kem, HASH_BYTES);
+    if (exchange == NULL)
+        return;
+    const struct curve *curve = &exchange->curve;
+    if (curve->group == 0)
+        note(kind, item, SHARED_SECRET, parts.exchange, SCALAR_BYTES);
+    else
+        note_number(kind, item, SHARED_SECRET, parts.exchange, curve->field, curve->scalar_bytes);
 }
 
 /* Uses a key, and notes the shared secret. */
@@ -152,7 +251,7 @@ static void use(EVP_PKEY *key, size_t item)
     }
     EVP_PKEY_CTX *operation = EVP_PKEY_CTX_new_from_pkey(context, key, properties);
     CHECK(operation != NULL);
-    if (set == NULL) {
+    if (kem == NULL) {
         CHECK(EVP_PKEY_derive_init(operation) == 1 && EVP_PKEY_derive_set_peer(operation, recipient) == 1);
         CHECK(EVP_PKEY_derive(operation, ours, &size) == 1);
     } else {
@@ -163,7 +262,7 @@ static void use(EVP_PKEY *key, size_t item)
         CHECK(size == theirs_size && memcmp(ours, theirs, size) == 0);
     }
     EVP_PKEY_CTX_free(operation);
-    note_shared_secret(item, ours);
+    note_shared_secret(item, ours, size);
     OPENSSL_cleanse(ours, 512);
 }
 
@@ -184,23 +283,51 @@ static void take_keys(size_t count, int are_noted, int are_used)
     }
 }
 
+static void *note_recipient(void *unused)
+{
+    struct parameters *parameters = &notes->parameters;
+    unsigned char *key = scratch->key;
+    size_t size;
+    CHECK(EVP_PKEY_get_octet_string_param(recipient, "priv", key, KEY_BYTES, &size) == 1);
+    struct parts parts = split_secret(key, size);
+    for (size_t i = 0; i < sizeof parameters->hidden_s; i++)
+        parameters->hidden_s[i] = (i < kem->mlkem.k * POLY_BYTES ? parts.kem[i] : 0) ^ MASK;
+    OPENSSL_cleanse(key, KEY_BYTES);
+    return unused;
+}
+
 static void add_recipient(void)
 {
+    struct parameters *parameters = &notes->parameters;
     unsigned char public[CIPHERTEXT_BYTES];
     size_t size;
     recipient = generate();
-    if (set == NULL)
+    if (kem == NULL)
         return;
     CHECK(EVP_PKEY_get_octet_string_param(recipient, "pub", public, sizeof public, &size) == 1);
-    notes->parameters.p = set->p, notes->parameters.weight = set->weight;
-    notes->parameters.small_bytes = (set->p + 3) / 4;
-    hash(notes->parameters.key_hash, 4, public, size - (is_hybrid ? SCALAR_BYTES : 0), NULL, 0);
+    struct parts parts = split_public(public, size);
+    parameters->mlkem = kem->mlkem;
+    parameters->p = kem->p, parameters->weight = kem->weight;
+    parameters->small_bytes = (kem->p + 3) / 4;
+    if (kem->p != 0) {
+        hash(parameters->key_hash, 4, parts.kem, parts.kem_bytes, NULL, 0);
+        return;
+    }
+    sponge(parameters->key_hash, HASH_BYTES, RATE_256, SHA3, parts.kem, parts.kem_bytes, NULL, 0);
+    hide(note_recipient, NULL);
+}
+
+static void *note_all_messages(void *first)
+{
+    note_messages(*(size_t *)first);
+    return NULL;
 }
 
 /* Encapsulates for the recipient, who decapsulates if asked to. */
 static void encapsulate(size_t count, int are_noted, int are_used)
 {
     unsigned char *ours = scratch->key, *theirs = ours + 256, *ciphertext = ours + 512;
+    size_t first = notes->encapsulation_count;
     EVP_PKEY_CTX *operation = EVP_PKEY_CTX_new_from_pkey(context, recipient, properties);
     for (size_t i = 0; i < count; i++) {
         size_t size = 256, theirs_size = 256, ciphertext_size = CIPHERTEXT_BYTES;
@@ -212,14 +339,17 @@ static void encapsulate(size_t count, int are_noted, int are_used)
             CHECK(size == theirs_size && memcmp(ours, theirs, size) == 0);
         }
         if (are_noted) {
-            size_t item = new_item(kind), sntrup_size = ciphertext_size - (is_hybrid ? SCALAR_BYTES : 0);
-            note_encapsulation(kind, item, ciphertext, sntrup_size, ours,
-                               is_hybrid ? ciphertext + sntrup_size : NULL);
-            note_shared_secret(item, ours);
+            struct parts sent = split_public(ciphertext, ciphertext_size);
+            struct parts secret = split_secret(ours, size);
+            size_t item = new_item(kind);
+            note_encapsulation(kind, item, sent.kem, sent.kem_bytes, secret.kem, sent.exchange);
+            note_shared_secret(item, ours, size);
         }
     }
     EVP_PKEY_CTX_free(operation);
     OPENSSL_cleanse(ours, KEY_BYTES);
+    if (kem->p == 0 && are_noted)
+        hide(note_all_messages, &first);
 }
 
 /* Secrets planted for the search to find. */
@@ -280,14 +410,14 @@ static void plant_encapsulations(unsigned char *memory)
 {
     enum { R_BYTES, R_WORDS, R_ENCODED, HASHED, FORMS };
     size_t hashes = new_kind("control: hash of r"), rs = new_kind("control: r in three forms");
-    size_t p = set->p;
+    size_t p = kem->p;
     const unsigned char *key_hash = notes->parameters.key_hash;
     unsigned char *encoded = scratch->key, ciphertext[300], secret[HASH_BYTES], of_r[HASH_BYTES];
     for (int form = 0; form < FORMS; form++) {
         /* Coefficients 1 and -1 where random numbers say so, until there are enough. */
         memset(encoded, 0x55, p / 4);
         encoded[p / 4] = 1;
-        for (size_t weight = 0; weight < set->weight;) {
+        for (size_t weight = 0; weight < kem->weight;) {
             uint16_t number;
             draw((unsigned char *)&number, sizeof number);
             size_t i = number / 2 % p;
@@ -319,18 +449,105 @@ static void plant_encapsulations(unsigned char *memory)
     OPENSSL_cleanse(secret, sizeof secret);
 }
 
-/* Plants the scalar of an encapsulation. */
-static void plant_scalar(unsigned char *memory)
+/* Words that are others modulo Q. */
+static unsigned char *plant_words(unsigned char *memory, const uint16_t words[DEGREE])
 {
-    unsigned char scalar[SCALAR_BYTES], public[SCALAR_BYTES], none[HASH_BYTES] = { 0 };
-    size_t planted_as = new_kind("control: ephemeral scalar"), size = sizeof public;
-    draw(scalar, sizeof scalar);
-    EVP_PKEY *key = EVP_PKEY_new_raw_private_key_ex(plain, "X25519", THEIRS, scalar, sizeof scalar);
-    CHECK(key != NULL && EVP_PKEY_get_raw_public_key(key, public, &size) == 1);
-    EVP_PKEY_free(key);
-    memcpy(memory, scalar, sizeof scalar);
-    note_encapsulation(planted_as, new_item(planted_as), none, sizeof none, none, public);
-    OPENSSL_cleanse(scalar, sizeof scalar);
+    for (size_t i = 0; i < DEGREE; i++, memory += 2) {
+        int16_t word = words[i] + (i % 3 - 1) * Q;
+        memcpy(memory, &word, sizeof word);
+    }
+    return memory;
+}
+
+static unsigned char *plant_in_a_column(unsigned char *memory, const unsigned char bytes[SEED_BYTES])
+{
+    for (size_t i = 0; i < SEED_BYTES; i++)
+        memory[i / 8 * ROW_BYTES + i % 8] = bytes[i];
+    return memory + SEED_BYTES / 8 * ROW_BYTES;
+}
+
+/* Plants a seed of ML-KEM, d of a key or m of an encapsulation, and what follows from it, in forms
+ * of which each is one item of a kind. */
+static void *plant_mlkem(void *memory_for_it)
+{
+    enum { AS_IT_IS, COLUMN, SEED_OF_NOISE, NOISE_BYTES, NOISE_WORDS, TRANSFORMED_WORDS, FACTORS, FORMS };
+    static const char *const texts[FORMS] = {
+        "%s", "%s in a column", "seed of noise from %s", "noise from %s", "noise from %s in words",
+        "words from %s", "factor from %s",
+    };
+    unsigned char *memory = memory_for_it, seed[SEED_BYTES], derived[2 * SEED_BYTES], bytes[64 * 3];
+    for (int form = 0; form < FORMS; form++) {
+        const char *what = of_encapsulations ? "m" : "d";
+        char control[64];
+        snprintf(control, sizeof control, texts[form], what);
+        size_t planted_as = new_kind("control: %s", control), item = new_item(planted_as);
+        uint16_t words[DEGREE], factor[DEGREE];
+        unsigned char k = kem->mlkem.k;
+        draw(seed, sizeof seed);
+        if (of_encapsulations) {
+            note_message(planted_as, item, seed, derived);
+            sponge(derived, sizeof derived, RATE_512, SHA3, seed, SEED_BYTES, notes->parameters.key_hash,
+                   HASH_BYTES);
+        } else {
+            note_d(planted_as, item, &kem->mlkem, seed, words);
+            note_transformed(planted_as, item, words, 0);
+            sponge(derived, sizeof derived, RATE_512, SHA3, seed, SEED_BYTES, &k, 1);
+        }
+        noise(bytes, kem->mlkem.eta, derived + SEED_BYTES, 0);
+        sample(words, bytes, kem->mlkem.eta);
+        /* Not where a row begins. */
+        memory++;
+        if (form == AS_IT_IS)
+            memcpy(memory, seed, SEED_BYTES), memory += SEED_BYTES;
+        if (form == COLUMN)
+            memory = plant_in_a_column(memory, seed);
+        if (form == SEED_OF_NOISE)
+            memory = plant_in_a_column(memory, derived + SEED_BYTES);
+        if (form == NOISE_BYTES)
+            memcpy(memory, bytes, 64 * kem->mlkem.eta), memory += 64 * kem->mlkem.eta;
+        memory += (uintptr_t)memory % 2;
+        if (form == NOISE_WORDS)
+            memory = plant_words(memory, words);
+        transform(words);
+        if (form == TRANSFORMED_WORDS)
+            memory = plant_words(memory, words);
+        for (size_t i = 0; i < DEGREE; i++)
+            factor[i] = words[i ^ 1] * (65536 % Q) % Q * (of_encapsulations ? 3303 : 1) % Q;
+        if (form == FACTORS)
+            memory = plant_words(memory, factor);
+    }
+    return NULL;
+}
+
+/* Plants scalars of encapsulations or of keys, in all forms that are searched for. */
+static void *plant_scalars(void *memory_for_it)
+{
+    enum { AS_IT_IS, LIMBS, MONTGOMERY, FORMS };
+    static const char *const texts[FORMS] = { "scalar", "scalar in limbs", "scalar in Montgomery form" };
+    const struct curve *curve = &exchange->curve;
+    unsigned char *memory = memory_for_it, none[HASH_BYTES] = { 0 };
+    size_t size = curve->scalar_bytes;
+    struct multiplier *with = new_mapping(sizeof *with, MAP_PRIVATE);
+    init_multiplier(with, plain);
+    for (int form = 0; form < (curve->group == 0 ? LIMBS : FORMS); form++, memory += size + 16) {
+        unsigned char scalar[MOST_SCALAR_BYTES], public[PUBLIC_BYTES];
+        size_t planted_as = new_kind("control: %s", texts[form]), item = new_item(planted_as);
+        draw(scalar, sizeof scalar);
+        if (form == AS_IT_IS)
+            memcpy(memory, scalar, size);
+        if (form == LIMBS)
+            reverse(memory, scalar, size);
+        if (form == MONTGOMERY)
+            montgomery(memory, scalar, curve->order, size);
+        if (!of_encapsulations) {
+            note_scalar(planted_as, item, scalar);
+            continue;
+        }
+        CHECK(multiply(with, scalar, NULL, public));
+        note_encapsulation(planted_as, item, none, sizeof none, none, public);
+    }
+    free_multiplier(with);
+    return NULL;
 }
 
 static unsigned char in_static_memory[PLANTED_BYTES];
@@ -338,7 +555,7 @@ static unsigned char in_static_memory[PLANTED_BYTES];
 static pthread_t plant_all(unsigned char *in_stack)
 {
     pthread_t thread;
-    unsigned char *in_heap = malloc(PLANTED_BYTES + 1), *inputs = malloc(3 * PAGE);
+    unsigned char *in_heap = malloc(PLANTED_BYTES + 1), *inputs = malloc(4 * PAGE);
     CHECK(in_heap != NULL && inputs != NULL);
     /* At an odd address: not all secrets are aligned. */
     plant("heap", in_heap + 1);
@@ -350,10 +567,12 @@ static pthread_t plant_all(unsigned char *in_stack)
     plant_mapping("mapping that children find wiped", MADV_WIPEONFORK, PROT_READ | PROT_WRITE);
     plant_mapping("mapping left out of core dumps", MADV_DONTDUMP, PROT_READ | PROT_WRITE);
     plant("nowhere", NULL);
-    if (of_encapsulations)
+    if (of_encapsulations && kem->p != 0)
         plant_encapsulations(inputs);
-    if (of_encapsulations && is_hybrid)
-        plant_scalar(inputs + 2 * PAGE);
+    if (kem != NULL && kem->p == 0)
+        hide(plant_mlkem, inputs);
+    if (exchange != NULL && kem != NULL)
+        hide(plant_scalars, inputs + 3 * PAGE);
     CHECK(pthread_barrier_init(&planted, NULL, 2) == 0 && pthread_barrier_init(&leaving, NULL, 2) == 0);
     CHECK(pthread_create(&thread, NULL, other_thread, NULL) == 0);
     pthread_barrier_wait(&planted);
@@ -519,21 +738,18 @@ int main(int argc, char **argv)
     CHECK(getenv("LD_BIND_NOW") != NULL);
     configuration = argv[2], name = argv[3];
     show = argc == 6;
-    is_hybrid = strlen(name) > 6 && strncmp(name, "X25519", 6) == 0;
-    signs = strcmp(name, "ED25519") == 0;
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (strcasecmp(name + (is_hybrid ? 6 : 0), sets[i].name) == 0)
-            set = &sets[i];
     of_encapsulations = strcmp(items, "encapsulations") == 0;
     if (strcmp(items, "theirs") == 0)
         properties = THEIRS;
     else
-        CHECK(of_encapsulations ? set != NULL : strcmp(items, "keys") == 0);
+        CHECK(of_encapsulations || strcmp(items, "keys") == 0);
     alarm(SECONDS);
     prepare_search();
     context = OSSL_LIB_CTX_new(), plain = OSSL_LIB_CTX_new();
     CHECK(context != NULL && OSSL_LIB_CTX_load_config(context, configuration) == 1);
     CHECK(plain != NULL && OSSL_PROVIDER_load(plain, "default") != NULL);
+    read_name();
+    CHECK(!of_encapsulations || kem != NULL);
     kind = new_kind("%s%s%s", of_encapsulations ? "encapsulations for " : "", name,
                     properties == THEIRS ? " of the default provider" : "");
     add_recipient();

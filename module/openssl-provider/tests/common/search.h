@@ -1,15 +1,19 @@
 /* Searches memory for secrets: that of the process that calls it, and core dumps. A secret is
  * known by marks, parts of it that are noted (`note`), or by what it is hashed to, as the input
- * of an encapsulation is (`note_encapsulation`). Notes are masked, and lie in memory that is not
+ * of an encapsulation of Streamlined NTRU Prime is (`note_encapsulation`), or by its public value,
+ * as the scalar of an encapsulation is. Notes are masked, and lie in memory that is not
  * searched; so does all that the search itself works with. It calls nothing that allocates
  * memory, since that would write over what was freed. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "check.h"
+#include "mlkem.h"
 
 #include <elf.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/evp.h>
+#include <openssl/obj_mac.h>
 #include <openssl/sha.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -27,7 +31,13 @@ enum {
     MARKS = 1 << 14,
     MARK_BYTES = 128,
     HASH_BYTES = 32,
+    /* Of X25519 and P-256; and of P-384. */
     SCALAR_BYTES = 32,
+    MOST_SCALAR_BYTES = 48,
+    PUBLIC_BYTES = 1 + 2 * MOST_SCALAR_BYTES,
+    /* The module hashes up to eight streams side by side: an integer of each in a row. */
+    ROW_BYTES = 64,
+    RESIDUES_IN_KEY = 5,
     ENCAPSULATIONS = 1 << 10,
     CIPHERTEXT_BYTES = 2304,
     CANDIDATES = 1 << 16,
@@ -56,6 +66,18 @@ enum {
     X(SCALAR, "scalar")                                                       \
     X(SEED, "seed")                                                           \
     X(PREFIX, "prefix")                                                       \
+    X(SCALAR_LIMBS, "scalar in limbs")                                        \
+    X(SCALAR_MONTGOMERY, "scalar in Montgomery form")                         \
+    X(D, "d")                                                                 \
+    X(Z, "z")                                                                 \
+    X(SIGMA, "the noise's seed")                                              \
+    X(NOISE, "noise as hashed")                                               \
+    X(SMALL, "noise as words")                                                \
+    X(S, "s")                                                                 \
+    X(TRANSFORMED, "s or y as words")                                         \
+    X(FACTOR, "s or y as a factor")                                           \
+    X(MESSAGE, "m")                                                           \
+    X(MESSAGE_WORDS, "m's coefficients as words")                             \
     X(SHARED_SECRET, "shared secret")                                         \
     X(HASH_OF_R, "hash of r")                                                 \
     X(R, "r")                                                                 \
@@ -67,6 +89,16 @@ enum {
 #define TEXT_OF_ENUM(name, text) text,
 enum part { PARTS(NAME_OF_ENUM) PART_COUNT };
 static const char *const part_texts[] = { PARTS(TEXT_OF_ENUM) };
+_Static_assert(PART_COUNT <= 32, "the parts that were found are bits of an integer");
+
+/* How the bytes of a mark lie in memory. */
+enum form {
+    IN_A_ROW,
+    /* As integers of 64 bits in the same place of rows, one below the other. */
+    IN_A_COLUMN,
+    /* As words of 16 bits that are theirs modulo Q. */
+    RESIDUES,
+};
 
 enum { MAX_P = 1277 };
 
@@ -83,25 +115,40 @@ static struct notes {
     } kinds[KINDS];
     struct mark {
         uint16_t kind, item;
-        uint8_t part, size;
+        uint8_t part, size, form;
         unsigned char hidden[MARK_BYTES];
     } marks[MARKS];
     struct encapsulation {
         uint16_t kind, item, has_ephemeral;
         size_t ciphertext_size;
-        unsigned char ciphertext[CIPHERTEXT_BYTES], hidden[HASH_BYTES], ephemeral[SCALAR_BYTES];
+        unsigned char ciphertext[CIPHERTEXT_BYTES], hidden[HASH_BYTES];
+        /* The public value of the key exchange's part; and, of NIST's curves, that of the scalar's
+         * Montgomery form. */
+        unsigned char ephemeral[2][PUBLIC_BYTES];
     } encapsulations[ENCAPSULATIONS];
-    /* Those of encapsulations: the ring's degree, the weight of r, the hash of the public key
-     * that they are for. */
+    /* Those of encapsulations: the hash of the public key that they are for; of Streamlined NTRU
+     * Prime, the ring's degree and the weight of r; of ML-KEM, the set and s. */
     struct parameters {
-        size_t p, small_bytes, weight;
         unsigned char key_hash[HASH_BYTES];
+        size_t p, small_bytes, weight;
+        struct mlkem mlkem;
+        unsigned char hidden_s[MOST_POLYS * POLY_BYTES];
     } parameters;
+    /* The curve of their scalars. */
+    const struct curve *curve;
     /* By search, the parts that were found of each item, and where those of a kind are. */
     uint32_t found[SEARCHES][KINDS][ITEMS];
     uint64_t in_places[SEARCHES][KINDS];
     char places[PLACES][64];
 } *notes;
+
+/* A curve for key exchanges. `group` is 0 if it is X25519; the moduli, of the field and of
+ * scalars, are those of others. */
+struct curve {
+    int group;
+    size_t scalar_bytes, public_bytes;
+    unsigned char field[MOST_SCALAR_BYTES], order[MOST_SCALAR_BYTES];
+};
 
 /* Coefficients in memory, which are in a row, as far as they are -1, 0 or 1. */
 struct row {
@@ -119,12 +166,18 @@ static struct scratch {
     uint16_t shown[KINDS][PART_COUNT];
     struct row small, bytes, words;
     unsigned char r[MAX_P + 3];
-    int wants_scalars;
+    struct number {
+        unsigned char bytes[MOST_SCALAR_BYTES];
+    } number, less, form;
+    int wants_scalars, wants_residues;
+    /* The latest words modulo Q, and how many follow each other. */
+    uint64_t residues;
+    size_t residue_count;
     /* Random bytes that may be scalars: one more than their places in the array. */
     size_t candidate_count, candidates_left_out;
     uint32_t candidate_places[2 * CANDIDATES];
     struct candidate {
-        unsigned char hidden[SCALAR_BYTES];
+        unsigned char hidden[MOST_SCALAR_BYTES];
         uint64_t address;
         uint16_t searches, place;
     } candidates[CANDIDATES];
@@ -150,6 +203,20 @@ static void *new_mapping(size_t size, int sharing)
     return memory;
 }
 
+static void read_moduli(struct curve *curve, OSSL_LIB_CTX *context)
+{
+    if (curve->group == 0)
+        return;
+    EC_GROUP *group = EC_GROUP_new_by_curve_name_ex(context, NULL, curve->group);
+    BIGNUM *field = BN_new();
+    CHECK(group != NULL && EC_GROUP_get_curve(group, field, NULL, NULL, NULL) == 1);
+    int size = curve->scalar_bytes;
+    CHECK(BN_bn2binpad(field, curve->field, size) == size);
+    CHECK(BN_bn2binpad(EC_GROUP_get0_order(group), curve->order, size) == size);
+    BN_free(field);
+    EC_GROUP_free(group);
+}
+
 static void prepare_search(void)
 {
     notes = new_mapping(sizeof *notes, MAP_SHARED);
@@ -173,19 +240,41 @@ static size_t new_item(size_t kind)
     return notes->kinds[kind].items++;
 }
 
-/* Notes a part of an item. */
-static void note(size_t kind, size_t item, enum part part, const unsigned char *bytes, size_t size)
+/* Notes a part of an item, in one of the forms that it has in memory. */
+static void note_form(size_t kind, size_t item, enum part part, enum form form, const void *bytes,
+                      size_t size)
 {
     CHECK(notes->mark_count < MARKS && size >= 16 && size <= MARK_BYTES);
     struct mark *mark = &notes->marks[notes->mark_count++];
     int zero = 1;
     for (size_t i = 0; i < size; i++) {
-        mark->hidden[i] = bytes[i] ^ MASK;
-        zero &= i >= 8 || bytes[i] == 0;
+        unsigned char byte = ((const unsigned char *)bytes)[i];
+        mark->hidden[i] = byte ^ MASK;
+        zero &= i >= 8 || byte == 0;
     }
     /* Memory is full of zeros. */
     CHECK(!zero);
-    mark->kind = kind, mark->item = item, mark->part = part, mark->size = size;
+    mark->kind = kind, mark->item = item, mark->part = part, mark->size = size, mark->form = form;
+}
+
+static void note(size_t kind, size_t item, enum part part, const unsigned char *bytes, size_t size)
+{
+    note_form(kind, item, part, IN_A_ROW, bytes, size);
+}
+
+/* Notes words modulo Q, not from where there are zeros. */
+static void note_residues(size_t kind, size_t item, enum part part, const uint16_t words[DEGREE])
+{
+    size_t start = 0, count = MARK_BYTES / sizeof *words;
+    unsigned most = 0;
+    for (size_t i = 0; i + count <= DEGREE; i++) {
+        unsigned nonzero = 0;
+        for (size_t j = 0; j < RESIDUES_IN_KEY; j++)
+            nonzero += words[i + j] != 0;
+        if (words[i] != 0 && nonzero > most)
+            most = nonzero, start = i;
+    }
+    note_form(kind, item, part, RESIDUES, words + start, MARK_BYTES);
 }
 
 static unsigned digit(const unsigned char *encoded, size_t i)
@@ -237,8 +326,137 @@ static void hash(unsigned char out[HASH_BYTES], unsigned char prefix, const void
     OPENSSL_cleanse(&context, sizeof context);
 }
 
-/* Notes an encapsulation: its shared secret follows from the hash of r, and that from r.
- * `ephemeral` is the public value of the X25519 part, if there is one. */
+/* Notes a transformed polynomial, and the same as a factor: pairs are swapped, and all is
+ * multiplied by 2^16 and perhaps by 1/128. */
+static void note_transformed(size_t kind, size_t item, const uint16_t words[DEGREE], int is_divided)
+{
+    uint16_t factor[DEGREE];
+    for (size_t i = 0; i < DEGREE; i++)
+        factor[i] = words[i ^ 1] * (65536 % Q) % Q * (is_divided ? 3303 : 1) % Q;
+    note_residues(kind, item, TRANSFORMED, words);
+    note_residues(kind, item, FACTOR, factor);
+}
+
+/* Notes 32 bytes that are hashed or are a hash. */
+static void note_hashed(size_t kind, size_t item, enum part part, const unsigned char bytes[SEED_BYTES])
+{
+    note(kind, item, part, bytes, SEED_BYTES);
+    note_form(kind, item, part, IN_A_COLUMN, bytes, SEED_BYTES);
+}
+
+/* Notes the seed of noise polynomials, and of them the first, which is `poly`, and number `other`:
+ * either's secrets follow from both. */
+static void note_noise(size_t kind, size_t item, const unsigned char seed[SEED_BYTES], size_t other,
+                       size_t eta, uint16_t poly[DEGREE])
+{
+    unsigned char bytes[64 * 3];
+    note_hashed(kind, item, SIGMA, seed);
+    for (int is_other = 1; is_other >= 0; is_other--) {
+        noise(bytes, eta, seed, is_other ? other : 0);
+        note(kind, item, NOISE, bytes + 32, 64);
+        sample(poly, bytes, eta);
+        note_residues(kind, item, SMALL, poly);
+    }
+}
+
+/* Notes what follows from the seed d of a key of ML-KEM, and returns the first polynomial of s. */
+static void note_d(size_t kind, size_t item, const struct mlkem *set, const unsigned char d[SEED_BYTES],
+                   uint16_t s[DEGREE])
+{
+    unsigned char seeds[2 * SEED_BYTES], k = set->k;
+    note_hashed(kind, item, D, d);
+    sponge(seeds, sizeof seeds, RATE_512, SHA3, d, SEED_BYTES, &k, 1);
+    note_noise(kind, item, seeds + SEED_BYTES, set->k, set->eta, s);
+    transform(s);
+}
+
+/* Notes the packed s of a key of ML-KEM. */
+static void note_s(size_t kind, size_t item, const unsigned char s[POLY_BYTES])
+{
+    uint16_t words[DEGREE];
+    note(kind, item, S, s + POLY_BYTES / 2, 64);
+    unpack(words, s);
+    note_transformed(kind, item, words, 0);
+    transform_back(words);
+    note_residues(kind, item, SMALL, words);
+}
+
+/* Notes the message of an encapsulation of ML-KEM and what follows from it, and returns the shared
+ * secret. */
+static void note_message(size_t kind, size_t item, const unsigned char message[SEED_BYTES],
+                         unsigned char secret[HASH_BYTES])
+{
+    const struct mlkem *set = &notes->parameters.mlkem;
+    unsigned char derived[HASH_BYTES + SEED_BYTES];
+    uint16_t words[DEGREE];
+    note_hashed(kind, item, MESSAGE, message);
+    decompress(words, message, 1);
+    note_residues(kind, item, MESSAGE_WORDS, words);
+    sponge(derived, sizeof derived, RATE_512, SHA3, message, SEED_BYTES, notes->parameters.key_hash,
+           HASH_BYTES);
+    note_hashed(kind, item, SHARED_SECRET, derived);
+    memcpy(secret, derived, HASH_BYTES);
+    /* Of all polynomials of y, and no others, the noise has eta_1. */
+    note_noise(kind, item, derived + HASH_BYTES, set->k - 1, set->eta, words);
+    transform(words);
+    note_transformed(kind, item, words, 1);
+}
+
+static void reverse(unsigned char *to, const unsigned char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        to[i] = bytes[size - 1 - i];
+}
+
+/* Doubles a number modulo another, both with their first byte first. */
+static void double_modulo(unsigned char *number, const unsigned char *modulus, size_t size)
+{
+    unsigned char *less = scratch->less.bytes;
+    int carry = 0, borrow = 0;
+    for (size_t i = size; i-- > 0;) {
+        carry += 2 * number[i];
+        number[i] = carry;
+        carry >>= 8;
+    }
+    for (size_t i = size; i-- > 0;) {
+        borrow += number[i] - modulus[i];
+        less[i] = borrow;
+        borrow >>= 8;
+    }
+    if (carry + borrow >= 0)
+        memcpy(number, less, size);
+}
+
+/* The Montgomery form of a number, its last byte first, as in memory. */
+static void montgomery(unsigned char *to, const unsigned char *bytes, const unsigned char *modulus,
+                       size_t size)
+{
+    unsigned char *number = scratch->number.bytes;
+    memcpy(number, bytes, size);
+    for (size_t i = 0; i < 8 * size; i++)
+        double_modulo(number, modulus, size);
+    reverse(to, number, size);
+}
+
+/* Notes a secret number of one of NIST's curves as it is encoded, and as libraries compute with it.
+ * `part` is the first of three parts, or one for all. */
+static void note_number(size_t kind, size_t item, enum part part, const unsigned char *bytes,
+                        const unsigned char *modulus, size_t size)
+{
+    unsigned char *form = scratch->form.bytes;
+    note(kind, item, part, bytes, size);
+    reverse(form, bytes, size);
+    note(kind, item, part == SCALAR ? SCALAR_LIMBS : part, form, size);
+    montgomery(form, bytes, modulus, size);
+    note(kind, item, part == SCALAR ? SCALAR_MONTGOMERY : part, form, size);
+    OPENSSL_cleanse(form, size);
+    OPENSSL_cleanse(scratch->number.bytes, size);
+    OPENSSL_cleanse(scratch->less.bytes, size);
+}
+
+/* Notes an encapsulation. With Streamlined NTRU Prime, its shared secret follows from the hash of
+ * r, and that from r; with ML-KEM, from what it decrypts to (`note_messages`). `ephemeral` is the
+ * public value of the key exchange's part, if there is one. */
 static void note_encapsulation(size_t kind, size_t item, const unsigned char *ciphertext,
                                size_t ciphertext_size, const unsigned char *secret,
                                const unsigned char *ephemeral)
@@ -252,7 +470,23 @@ static void note_encapsulation(size_t kind, size_t item, const unsigned char *ci
         made->hidden[i] = secret[i] ^ MASK;
     made->has_ephemeral = ephemeral != NULL;
     if (ephemeral != NULL)
-        memcpy(made->ephemeral, ephemeral, SCALAR_BYTES);
+        memcpy(made->ephemeral[0], ephemeral, notes->curve->public_bytes);
+}
+
+/* Notes the messages of encapsulations of ML-KEM from number `first` on. */
+static void note_messages(size_t first)
+{
+    const struct parameters *parameters = &notes->parameters;
+    unsigned char s[MOST_POLYS * POLY_BYTES], message[SEED_BYTES], secret[HASH_BYTES];
+    for (size_t i = 0; i < sizeof s; i++)
+        s[i] = parameters->hidden_s[i] ^ MASK;
+    for (size_t i = first; i < notes->encapsulation_count; i++) {
+        const struct encapsulation *made = &notes->encapsulations[i];
+        decrypt(&parameters->mlkem, message, s, made->ciphertext);
+        note_message(made->kind, made->item, message, secret);
+        for (size_t j = 0; j < HASH_BYTES; j++)
+            CHECK((secret[j] ^ MASK) == made->hidden[j]);
+    }
 }
 
 static uint64_t word_at(const unsigned char *bytes)
@@ -272,16 +506,33 @@ static const unsigned char *confirmation(const struct encapsulation *made)
     return made->ciphertext + made->ciphertext_size - HASH_BYTES;
 }
 
+static unsigned hidden_residue(const struct mark *mark, size_t i)
+{
+    return (mark->hidden[2 * i] ^ MASK) | (mark->hidden[2 * i + 1] ^ MASK) << 8;
+}
+
+/* A word in memory modulo Q. */
+static unsigned residue(const unsigned char *bytes)
+{
+    return (unsigned)((int16_t)(bytes[0] | bytes[1] << 8) + 10 * Q) % Q;
+}
+
 /* Prepares to find what is in the notes by then. */
 static void index_notes(void)
 {
     memset(scratch->filter, 0, sizeof scratch->filter);
     memset(scratch->heads, 0xff, sizeof scratch->heads);
     memset(scratch->encapsulation_heads, 0xff, sizeof scratch->encapsulation_heads);
+    scratch->wants_residues = 0;
     for (size_t i = 0; i < notes->mark_count; i++) {
         if (i >= notes->controls.marks && i < notes->from.marks)
             continue;
-        size_t place = filter_place(word_at(notes->marks[i].hidden));
+        const struct mark *mark = &notes->marks[i];
+        uint64_t key = word_at(mark->hidden);
+        scratch->wants_residues |= mark->form == RESIDUES;
+        for (size_t j = 0; mark->form == RESIDUES && j < RESIDUES_IN_KEY; j++)
+            key = (j == 0 ? 0 : key << 12) | hidden_residue(mark, j);
+        size_t place = filter_place(key);
         scratch->filter[place / 8] |= 1 << place % 8;
         scratch->next[i] = scratch->heads[place];
         scratch->heads[place] = i;
@@ -328,16 +579,39 @@ static void found(size_t kind, size_t item, enum part part, uint64_t address, si
 }
 
 /* Looks for a mark that begins at `i`. */
-static void try_marks(size_t i, size_t place)
+static void try_marks(size_t i, size_t place, int are_residues)
 {
     for (unsigned m = scratch->heads[place]; m != 0xffff; m = scratch->next[m]) {
         const struct mark *mark = &notes->marks[m];
-        size_t j = 0;
-        while (j < mark->size && i + j < now.size && (now.bytes[i + j] ^ MASK) == mark->hidden[j])
-            j++;
+        int is_column = mark->form == IN_A_COLUMN;
+        size_t j = 0, row = is_column ? ROW_BYTES : 8;
+        size_t end = is_column ? (mark->size - 8) / 8 * row + 8 : mark->size;
+        if ((mark->form == RESIDUES) != are_residues || i + end > now.size)
+            continue;
+        if (are_residues)
+            while (j < mark->size && residue(now.bytes + i + j) == hidden_residue(mark, j / 2))
+                j += 2;
+        else
+            while (j < mark->size && (now.bytes[i + j / 8 * row + j % 8] ^ MASK) == mark->hidden[j])
+                j++;
         if (j == mark->size)
-            found(mark->kind, mark->item, mark->part, now.address + i, mark->size);
+            found(mark->kind, mark->item, mark->part, now.address + i, end);
     }
+}
+
+static int may_be_mark(size_t place)
+{
+    return scratch->filter[place / 8] >> place % 8 & 1;
+}
+
+/* Goes on to the word that ends with byte `i`, and looks for residues. */
+static void extend_residues(size_t i)
+{
+    const uint64_t all = ((uint64_t)1 << 12 * RESIDUES_IN_KEY) - 1;
+    scratch->residues = (scratch->residues << 12 | residue(now.bytes + i - 1)) & all;
+    size_t place = filter_place(scratch->residues);
+    if (++scratch->residue_count >= RESIDUES_IN_KEY && may_be_mark(place))
+        try_marks(i + 1 - 2 * RESIDUES_IN_KEY, place, 1);
 }
 
 /* Whether shared secrets follow from what may be the hash of an r: the confirmation tells, and
@@ -379,16 +653,33 @@ static int is_random(const unsigned char *bytes)
     return distinct >= 24;
 }
 
-/* Keeps 32 random bytes to be tried as a scalar: once, as that takes long. */
+/* Whether 32 bytes are words of about the size of Q, of which public matrices have many. */
+static int are_coefficients(const unsigned char *bytes)
+{
+    int are_small = 1;
+    for (size_t i = 0; i < HASH_BYTES; i += 2) {
+        int16_t word = bytes[i] | bytes[i + 1] << 8;
+        are_small &= word > -2 * Q && word < 2 * Q;
+    }
+    return are_small;
+}
+
+/* Keeps random bytes, the first 32 of which were checked, to be tried as a scalar: once, as that
+ * takes long. */
 static void keep_candidate(size_t i)
 {
-    unsigned char hidden[SCALAR_BYTES];
-    for (size_t j = 0; j < SCALAR_BYTES; j++)
+    size_t size = notes->curve->scalar_bytes;
+    unsigned char hidden[MOST_SCALAR_BYTES] = { 0 };
+    if (i + size > now.size || !is_random(now.bytes + i + size - HASH_BYTES))
+        return;
+    if (are_coefficients(now.bytes + i))
+        return;
+    for (size_t j = 0; j < size; j++)
         hidden[j] = now.bytes[i + j] ^ MASK;
     size_t at = word_at(hidden) % (2 * CANDIDATES);
     for (; scratch->candidate_places[at] != 0; at = (at + 1) % (2 * CANDIDATES)) {
         struct candidate *other = &scratch->candidates[scratch->candidate_places[at] - 1];
-        if (memcmp(other->hidden, hidden, SCALAR_BYTES) == 0) {
+        if (memcmp(other->hidden, hidden, size) == 0) {
             other->searches |= 1 << now.search;
             return;
         }
@@ -399,7 +690,7 @@ static void keep_candidate(size_t i)
     }
     struct candidate *candidate = &scratch->candidates[scratch->candidate_count++];
     scratch->candidate_places[at] = scratch->candidate_count;
-    memcpy(candidate->hidden, hidden, SCALAR_BYTES);
+    memcpy(candidate->hidden, hidden, size);
     candidate->address = now.address + i;
     candidate->searches = 1 << now.search, candidate->place = now.place;
 }
@@ -471,6 +762,7 @@ static void search_bytes(void)
 {
     enum { STEP = 64 };
     scratch->small.size = scratch->bytes.size = scratch->words.size = 0;
+    scratch->residue_count = 0;
     for (size_t i = 0; i < now.size; i++) {
         /* No mark begins with zeros, and no r has so many coefficients in a row that are the
          * same. */
@@ -479,21 +771,28 @@ static void search_bytes(void)
                                                                                                      : 0;
         if (step != 0) {
             scratch->small.size = scratch->bytes.size = scratch->words.size = 0;
+            scratch->residue_count = 0;
             i += step - 1;
             continue;
         }
         if (i + 8 <= now.size) {
             size_t place = filter_place(word_at(now.bytes + i) ^ 0x0101010101010101 * MASK);
-            if (scratch->filter[place / 8] >> place % 8 & 1)
-                try_marks(i, place);
+            if (may_be_mark(place))
+                try_marks(i, place, 0);
         }
+        if (scratch->wants_residues && i % 2 == 1)
+            extend_residues(i);
         if (notes->encapsulation_count == 0 || now.is_of_file)
             continue;
+        int is_ntru = notes->parameters.p != 0;
         if (i % 8 == 0 && i + HASH_BYTES <= now.size && is_random(now.bytes + i)) {
-            try_hash(now.bytes + i, HASH_OF_R, now.address + i, HASH_BYTES);
+            if (is_ntru)
+                try_hash(now.bytes + i, HASH_OF_R, now.address + i, HASH_BYTES);
             if (scratch->wants_scalars)
                 keep_candidate(i);
         }
+        if (!is_ntru)
+            continue;
         try_encoding(i);
         try_coefficients(&scratch->bytes, i + 1, 1);
         if (i % 2 == 1)
@@ -710,31 +1009,159 @@ static void search_core(size_t search, const char *path)
     munmap((void *)core, size);
 }
 
-/* Whether X25519 scalars of encapsulations are among the random bytes that were found. This
- * allocates memory, so it comes last. */
+/* What computes public values on `notes->curve`, a group if it is one of NIST's. */
+struct multiplier {
+    OSSL_LIB_CTX *context;
+    EC_GROUP *group;
+    EC_POINT *base, *product;
+    BN_CTX *numbers;
+    BIGNUM *scalar;
+    /* By a scalar's place and its byte there, the first one first: multiples of the base point.
+     * Libcrypto's own multiplication on P-384 takes ten times as long as their sum. */
+    EC_POINT *multiples[MOST_SCALAR_BYTES][256];
+};
+
+static void init_multiplier(struct multiplier *with, OSSL_LIB_CTX *context)
+{
+    memset(with, 0, sizeof *with);
+    with->context = context;
+    if (notes->curve->group == 0)
+        return;
+    with->group = EC_GROUP_new_by_curve_name_ex(context, NULL, notes->curve->group);
+    CHECK(with->group != NULL && (with->base = EC_POINT_new(with->group)) != NULL);
+    CHECK((with->product = EC_POINT_new(with->group)) != NULL && (with->scalar = BN_new()) != NULL);
+    CHECK((with->numbers = BN_CTX_new_ex(context)) != NULL);
+}
+
+static void add_multiples(struct multiplier *with)
+{
+    const EC_POINT *base = EC_GROUP_get0_generator(with->group);
+    for (size_t i = notes->curve->scalar_bytes; i-- > 0;) {
+        EC_POINT **multiples = with->multiples[i];
+        for (size_t j = 0; j < 256; j++)
+            CHECK((multiples[j] = EC_POINT_new(with->group)) != NULL);
+        CHECK(EC_POINT_copy(multiples[1], base) == 1);
+        for (size_t j = 2; j < 256; j++)
+            CHECK(EC_POINT_add(with->group, multiples[j], multiples[j - 1], base, with->numbers) == 1);
+        /* The place of 0, which is not added, has what is to be the next base. */
+        CHECK(EC_POINT_add(with->group, multiples[0], multiples[255], base, with->numbers) == 1);
+        base = multiples[0];
+    }
+}
+
+static void free_multiplier(struct multiplier *with)
+{
+    for (size_t i = 0; i < MOST_SCALAR_BYTES; i++)
+        for (size_t j = 0; j < 256; j++)
+            EC_POINT_free(with->multiples[i][j]);
+    BN_clear_free(with->scalar);
+    BN_CTX_free(with->numbers);
+    EC_POINT_clear_free(with->product);
+    EC_POINT_free(with->base);
+    EC_GROUP_free(with->group);
+}
+
+/* Writes the product. Returns false if it is infinite, as for the order. */
+static int write_product(struct multiplier *with, unsigned char *product)
+{
+    size_t size = notes->curve->public_bytes;
+    return EC_POINT_point2oct(with->group, with->product, POINT_CONVERSION_UNCOMPRESSED, product, size,
+                              with->numbers)
+        == size;
+}
+
+/* Writes the product of a scalar and of the base point or, on one of NIST's curves, another one. */
+static int multiply(struct multiplier *with, const unsigned char *scalar, const unsigned char *point,
+                    unsigned char *product)
+{
+    const struct curve *curve = notes->curve;
+    if (curve->group == 0) {
+        size_t size = SCALAR_BYTES;
+        EVP_PKEY *key = EVP_PKEY_new_raw_private_key_ex(with->context, "X25519", "provider=default",
+                                                        scalar, size);
+        CHECK(key != NULL && EVP_PKEY_get_raw_public_key(key, product, &size) == 1);
+        EVP_PKEY_free(key);
+        return 1;
+    }
+    CHECK(BN_bin2bn(scalar, curve->scalar_bytes, with->scalar) != NULL);
+    if (point == NULL)
+        CHECK(EC_POINT_mul(with->group, with->product, with->scalar, NULL, NULL, with->numbers) == 1);
+    else
+        CHECK(EC_POINT_oct2point(with->group, with->base, point, curve->public_bytes, with->numbers) == 1
+              && EC_POINT_mul(with->group, with->product, NULL, with->base, with->scalar,
+                              with->numbers)
+                  == 1);
+    return write_product(with, product);
+}
+
+/* The same with the base point of one of NIST's curves, for many scalars. */
+static int multiply_many(struct multiplier *with, const unsigned char *scalar, unsigned char *product)
+{
+    CHECK(EC_POINT_set_to_infinity(with->group, with->product) == 1);
+    for (size_t i = 0; i < notes->curve->scalar_bytes; i++)
+        CHECK(scalar[i] == 0
+              || EC_POINT_add(with->group, with->product, with->product, with->multiples[i][scalar[i]],
+                              with->numbers) == 1);
+    return write_product(with, product);
+}
+
+/* Notes the encapsulations that have a public value: a candidate is their scalar. */
+static void try_public(const struct candidate *candidate, const unsigned char *public)
+{
+    const struct curve *curve = notes->curve;
+    now.place = candidate->place, now.bytes = NULL;
+    for (size_t i = 0; i < notes->encapsulation_count; i++) {
+        const struct encapsulation *made = &notes->encapsulations[i];
+        int is_equal = 0;
+        for (size_t form = 0; form < (curve->group != 0 ? 2 : 1); form++)
+            is_equal |= memcmp(made->ephemeral[form], public, curve->public_bytes) == 0;
+        if (!made->has_ephemeral || !is_equal)
+            continue;
+        for (now.search = 0; now.search < SEARCHES; now.search++)
+            if (candidate->searches >> now.search & 1)
+                found(made->kind, made->item, EPHEMERAL, candidate->address, curve->scalar_bytes);
+    }
+}
+
+/* Whether scalars of encapsulations are among the random bytes that were found, with the first byte
+ * first or, on NIST's curves, the last one, and there also in Montgomery form. This allocates
+ * memory, so it comes last. */
 static void try_scalars(OSSL_LIB_CTX *context)
 {
-    for (size_t c = 0; c < scratch->candidate_count; c++) {
-        struct candidate *candidate = &scratch->candidates[c];
-        unsigned char scalar[SCALAR_BYTES], public[SCALAR_BYTES];
-        size_t size = sizeof public;
-        for (size_t i = 0; i < SCALAR_BYTES; i++)
-            scalar[i] = candidate->hidden[i] ^ MASK;
-        EVP_PKEY *key = EVP_PKEY_new_raw_private_key_ex(context, "X25519", "provider=default", scalar,
-                                                        sizeof scalar);
-        CHECK(key != NULL && EVP_PKEY_get_raw_public_key(key, public, &size) == 1);
-        EVP_PKEY_free(key);
-        OPENSSL_cleanse(scalar, sizeof scalar);
-        now.place = candidate->place, now.bytes = NULL;
-        for (size_t i = 0; i < notes->encapsulation_count; i++) {
-            const struct encapsulation *made = &notes->encapsulations[i];
-            if (!made->has_ephemeral || memcmp(made->ephemeral, public, SCALAR_BYTES) != 0)
-                continue;
-            for (now.search = 0; now.search < SEARCHES; now.search++)
-                if (candidate->searches >> now.search & 1)
-                    found(made->kind, made->item, EPHEMERAL, candidate->address, SCALAR_BYTES);
-        }
+    const struct curve *curve = notes->curve;
+    unsigned char scalar[MOST_SCALAR_BYTES] = { 0 }, limbs[MOST_SCALAR_BYTES], public[PUBLIC_BYTES];
+    if (!scratch->wants_scalars)
+        return;
+    struct multiplier *with = new_mapping(sizeof *with, MAP_PRIVATE);
+    init_multiplier(with, context);
+    /* The factor of Montgomery forms is that of 1. */
+    scalar[curve->scalar_bytes - 1] = 1;
+    montgomery(limbs, scalar, curve->order, curve->scalar_bytes);
+    reverse(scalar, limbs, curve->scalar_bytes);
+    for (size_t i = 0; curve->group != 0 && i < notes->encapsulation_count; i++) {
+        struct encapsulation *made = &notes->encapsulations[i];
+        CHECK(!made->has_ephemeral || multiply(with, scalar, made->ephemeral[0], made->ephemeral[1]));
     }
+    if (curve->group != 0)
+        add_multiples(with);
+    for (size_t c = 0; c < scratch->candidate_count; c++) {
+        const struct candidate *candidate = &scratch->candidates[c];
+        for (size_t i = 0; i < curve->scalar_bytes; i++)
+            scalar[i] = candidate->hidden[i] ^ MASK;
+        reverse(limbs, scalar, curve->scalar_bytes);
+        if (curve->group == 0) {
+            multiply(with, scalar, NULL, public);
+            try_public(candidate, public);
+            continue;
+        }
+        if (multiply_many(with, scalar, public))
+            try_public(candidate, public);
+        if (multiply_many(with, limbs, public))
+            try_public(candidate, public);
+    }
+    free_multiplier(with);
+    OPENSSL_cleanse(scalar, sizeof scalar);
+    OPENSSL_cleanse(limbs, sizeof limbs);
     if (scratch->candidates_left_out > 0)
         fprintf(stderr, "%zu of %zu random values were tried as scalars\n", scratch->candidate_count,
                 scratch->candidate_count + scratch->candidates_left_out);
