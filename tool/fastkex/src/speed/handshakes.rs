@@ -61,17 +61,21 @@ fn context(
     Ok(context)
 }
 
-/// Groups of OpenSSL that are measured where this release has them. The first is the one that all
-/// others are compared with.
+/// Groups of OpenSSL that are measured where this release has them, besides those of ours that it
+/// has, too. The first is the one that all others are compared with.
 const OPENSSLS: [&str; 3] = ["X25519", "P-256", "X25519MLKEM768"];
 
 /// Groups to measure: their names, and the module's part.
 fn candidates(ours: &[&str]) -> Vec<(String, ModuleUse)> {
     let of = |module| move |name: &&str| ((*name).to_owned(), module);
-    let stock = OPENSSLS.iter().map(of(ModuleUse::NotLoaded));
+    let is_openssls = |name: &&&str| {
+        !OPENSSLS.contains(name) && kex::group_named(name).is_some_and(|group| !group.is_private())
+    };
+    let stock = OPENSSLS.iter().chain(ours.iter().filter(is_openssls));
+    let stock = stock.map(of(ModuleUse::NotLoaded)).collect::<Vec<_>>();
     let unused = OPENSSLS.iter().take(1).map(of(ModuleUse::Unused));
     let used = ["X25519"].iter().chain(ours).map(of(ModuleUse::Used)).collect::<Vec<_>>();
-    stock.chain(unused).chain(used).collect()
+    stock.into_iter().chain(unused).chain(used).collect()
 }
 
 /// Measures for about `time` for each line, and prints the lines.
@@ -206,10 +210,15 @@ mod tests {
 
     #[test]
     fn the_first_candidate_is_openssl_without_the_module() {
-        let candidates = candidates(&["sntrup761"]);
+        let candidates = candidates(&["MLKEM768", "sntrup761"]);
         assert_eq!(candidates[0], ("X25519".to_owned(), ModuleUse::NotLoaded));
         assert!(candidates.contains(&("X25519".to_owned(), ModuleUse::Unused)));
-        for group in ["X25519", "sntrup761"] {
+        // Only what OpenSSL may have itself is measured without the module.
+        for (group, expected) in [("MLKEM768", true), ("sntrup761", false)] {
+            let stock = (group.to_owned(), ModuleUse::NotLoaded);
+            assert_eq!(candidates.contains(&stock), expected, "{group}");
+        }
+        for group in ["X25519", "MLKEM768", "sntrup761"] {
             assert!(candidates.contains(&(group.to_owned(), ModuleUse::Used)));
         }
     }
