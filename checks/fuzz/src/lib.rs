@@ -341,7 +341,8 @@ fn wrap(group: &TlsGroup, key: &[u8], secret: bool) -> Vec<u8> {
         der.extend(contents);
         der
     };
-    let algorithm = item(0x30, &item(0x06, &group.identifier.map(Identifier::der).unwrap_or_default()));
+    let algorithm =
+        item(0x30, &item(0x06, &group.identifier.map(Identifier::der).unwrap_or_default()));
     // The expanded form of ML-KEM's secret keys is an octet string within the octet string.
     let is_nested = secret && matches!(group.identifier, Some(Identifier::Nist(_)));
     let inner = if is_nested { item(0x04, key) } else { key.to_vec() };

@@ -98,9 +98,9 @@ struct HttpScene {
 #[derive(Args, Debug)]
 struct SettingArguments {
     /// Groups, comma-separated, each of them timed by itself; with '@fastkex', both ends prefer
-    /// fastkex where OpenSSL has the group or Ed25519, too [default: X25519, P-256,
+    /// fastkex where OpenSSL has the group or Ed25519, too; without it X25519, P-256,
     /// 'X25519@fastkex', X25519MLKEM768, 'X25519MLKEM768@fastkex', sntrup761, sntrup857,
-    /// X25519SNTRUP761]
+    /// X25519SNTRUP761
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     groups: Vec<String>,
     /// The client's OpenSSL, and the servers', of stock servers if it is of the major version that
