@@ -9,10 +9,10 @@
 use der::asn1::{AnyRef, OctetStringRef};
 use der::{Decode, Sequence, Tag, TagNumber, Tagged};
 use kex::{Backend, TlsKem};
+use keypool::KeyMaterial;
 use secret::Secret;
 
 use crate::formats::{WriteError, to_der};
-use crate::group_key::KeyMaterial;
 
 /// The parts of a private key that are given. At least one is.
 pub(crate) struct SeedKey<'a> {
