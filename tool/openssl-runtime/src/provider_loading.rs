@@ -39,7 +39,11 @@ impl LibraryContext {
         let path = module_path(path.as_ref())?;
         let name =
             Path::new(&path).file_stem().and_then(|stem| stem.to_str()).unwrap_or("provider");
-        self.load_config_text(&provider_configuration(name, &path, parameters)?)?;
+        let text = provider_configuration(name, &path, parameters)?;
+        let version = self.libraries().version();
+        // Releases of 3.1 and 3.2 forget a provider that its section does not activate.
+        let is_forgotten = version.major == 3 && [1, 2].contains(&version.minor);
+        self.load_config_text(&(text + if is_forgotten { "activate = 1\n" } else { "" }))?;
         Provider::load(self, name)
     }
 }
@@ -53,8 +57,8 @@ fn module_path(path: &Path) -> Result<String, Error> {
         .map_err(|path| Error::Input(format!("the module path {path:?} is not UTF-8")))
 }
 
-/// Returns a configuration that makes the provider known without activating it. The sections have
-/// long names, so that no parameter's value is taken for the name of a section.
+/// Returns a configuration that makes the provider known without activating it; the provider's
+/// section comes last. The sections have long names, so that no parameter's value is taken for the name of a section.
 fn provider_configuration(
     name: &str,
     path: &str,
