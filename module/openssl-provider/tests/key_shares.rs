@@ -37,8 +37,10 @@ struct Proxy<'a> {
     groups: &'a [&'static TlsGroup],
     /// The number of its workers that are at work at the same time, at least.
     workers: usize,
-    /// Reads its log of requests, a line for each that begins with the worker's process.
+    /// Reads its log of requests, lines that begin with the worker's process.
     log: fn(&Scene, &Server) -> String,
+    /// Whether the log has each request: HAProxy drops lines that it cannot write at once.
+    logs_all: bool,
 }
 
 fn group(name: &str) -> &'static TlsGroup {
@@ -85,7 +87,7 @@ impl Proxy<'_> {
         let report = recorder.report();
         // The last lines are written after the answers that they tell of.
         let read = || (self.log)(self.scene, &self.server);
-        let is_whole = |log: &String| log.lines().count() as u64 >= answers;
+        let is_whole = |log: &String| !self.logs_all || log.lines().count() as u64 >= answers;
         let log = testbed::wait_for(|| Some(read()).filter(is_whole)).unwrap_or_else(read);
         let workers: BTreeSet<_> = log.lines().filter_map(|line| line.split(' ').next()).collect();
         artifacts::say(&format!(
@@ -102,7 +104,8 @@ impl Proxy<'_> {
             self.groups.iter().map(|group| (group.code_point, group.public_key_bytes)).collect();
         assert_eq!(offered.keys().copied().collect::<Vec<_>>(), expected, "{}", self.name);
         assert_eq!(offered.values().sum::<u64>(), answers, "{}", self.name);
-        assert_eq!(log.lines().count() as u64, answers, "{}", self.name);
+        let logged = log.lines().count() as u64;
+        assert!(logged == answers || !self.logs_all && logged < answers, "{}: {logged}", self.name);
         // Those of each generation; all but one may have been too slow.
         let least = RELOADS + 1 + u64::from(self.workers > 1);
         assert!(workers.len() as u64 >= least, "{}: {workers:?}", self.name);
@@ -148,8 +151,8 @@ fn nginx(settings: &str, connections: u64) {
     let server = scene.stage.start("nginx", &mut command, |_| accepts(port)).unwrap();
     let name = named("nginx", settings);
     let (scene, groups) = (&scene, &groups);
-    let (workers, log) = (2, access_log);
-    Proxy { name: &name, scene, server, port, reload: Signal::HUP, groups, workers, log }
+    let (workers, log, logs_all) = (2, access_log, true);
+    Proxy { name: &name, scene, server, port, reload: Signal::HUP, groups, workers, log, logs_all }
         .check(&recorder, connections);
 }
 
@@ -197,9 +200,19 @@ fn apache(mpm: &str, offered: &str, settings: &str, by_default: u64) {
     let server = scene.stage.start("apache2", &mut command, |_| accepts(port)).unwrap();
     let (name, groups) = (named(&format!("Apache, {mpm}"), settings), [group(offered)]);
     let (scene, groups) = (&scene, &groups);
-    let (workers, log) = (2, access_log);
-    Proxy { name: &name, scene, server, port, reload: Signal::USR1, groups, workers, log }
-        .check(&recorder, connections(by_default));
+    let (workers, log, logs_all) = (2, access_log, true);
+    Proxy {
+        name: &name,
+        scene,
+        server,
+        port,
+        reload: Signal::USR1,
+        groups,
+        workers,
+        log,
+        logs_all,
+    }
+    .check(&recorder, connections(by_default));
 }
 
 #[test]
@@ -239,8 +252,8 @@ fn haproxy(settings: &str, by_default: u64) {
             .map(|line| format!("{line}\n"))
             .collect()
     };
-    let (scene, reload, workers) = (&scene, Signal::USR2, 1);
-    Proxy { name: &name, scene, server, port, reload, groups, workers, log }
+    let (scene, reload, workers, logs_all) = (&scene, Signal::USR2, 1, false);
+    Proxy { name: &name, scene, server, port, reload, groups, workers, log, logs_all }
         .check(&recorder, connections(by_default));
 }
 
