@@ -1,4 +1,4 @@
-//! What the module counts in processes.
+//! The module's counts in processes.
 
 use std::path::Path;
 use std::process::Command;

@@ -45,7 +45,7 @@ impl Case {
         self.exchange == Some(X25519)
     }
 
-    /// Where coefficients of 12 bits are in the client's share, which must be below 3329.
+    /// The place of the coefficients in the client's share: 12 bits each, below 3329.
     fn ml_kem_bytes(&self) -> Option<usize> {
         let ml_kem = self.group.name.trim_start_matches("X25519").starts_with("MLKEM");
         let after = if self.ends_with_x25519() { 32 + 32 } else { 32 };

@@ -276,19 +276,12 @@ impl<K: TlsKem, const FORM: usize> To<K, FORM> {
         let secret = if with_secret { material.secret_bytes() } else { none() }?;
         let seed = if with_secret { material.seed_bytes() } else { none() }?;
         let public = material.public_bytes()?;
-        let mut parts = [("", &[][..]); 3];
-        let mut count = 0;
-        for (name, part) in [
+        let parts = [
             ("seed", seed.as_deref()),
             (secret_name, secret.as_deref()),
             (public_name, Some(&*public)),
-        ] {
-            if let Some(part) = part {
-                parts[count] = (name, part);
-                count += 1;
-            }
-        }
-        Ok(text(K::GROUP, secret.is_some(), &parts[..count])?)
+        ];
+        Ok(text(K::GROUP, secret.is_some(), &parts)?)
     }
 }
 

@@ -252,18 +252,19 @@ const LINE_TEXT_BYTES: usize = 4 + 3 * LINE_BYTES + 1;
 /// Upper bound of the other lines in bytes, group names included.
 const HEADINGS_BYTES: usize = 128;
 
-/// A key as text for people: its parts with their names.
+/// A key as text for people: those of its parts that are given, with their names.
 pub(crate) fn text(
     group: &TlsGroup,
     is_private: bool,
-    parts: &[(&str, &[u8])],
+    parts: &[(&str, Option<&[u8]>)],
 ) -> Result<Buffer, WriteError> {
     let kind = if is_private { "Private-Key" } else { "Public-Key" };
     let lines = |part: &[u8]| part.len().div_ceil(LINE_BYTES);
-    let count: usize = parts.iter().map(|(_, part)| lines(part)).sum();
+    let count: usize = parts.iter().filter_map(|(_, part)| part.map(lines)).sum();
     let mut text = Buffer::with_room(HEADINGS_BYTES + LINE_TEXT_BYTES * count)?;
     writeln!(text, "{} {kind}:", group.algorithm())?;
     for (name, part) in parts {
+        let Some(part) = part else { continue };
         writeln!(text, "{name}:")?;
         let count = lines(part);
         for (i, line) in part.chunks(LINE_BYTES).enumerate() {
@@ -319,11 +320,11 @@ mod tests {
     #[test]
     fn text_shows_what_is_asked_for() {
         let group = kex::group_named("MLKEM768").unwrap();
-        let shown = text(group, false, &[("ek", &[0xab; 16])]).unwrap();
+        let shown = text(group, false, &[("ek", Some(&[0xab; 16]))]).unwrap();
         let expected =
             format!("ML-KEM-768 Public-Key:\nek:\n    {}ab:\n    ab\n", "ab:".repeat(14));
         assert_eq!(&*shown, expected.as_bytes());
-        let shown = text(group, true, &[("dk", &[1])]).unwrap();
+        let shown = text(group, true, &[("dk", Some(&[1])), ("ek", None)]).unwrap();
         assert_eq!(&*shown, b"ML-KEM-768 Private-Key:\ndk:\n    01\n");
     }
 
@@ -332,7 +333,8 @@ mod tests {
         for group in TLS_GROUPS {
             for bytes in [0, 1, 14, 15, 16, group.secret_key_bytes] {
                 let part = vec![1; bytes];
-                text(group, true, &[("seed", &part), ("priv", &part), ("pub", &part)]).unwrap();
+                let parts = ["seed", "priv", "pub"].map(|name| (name, Some(&part[..])));
+                text(group, true, &parts).unwrap();
             }
         }
     }

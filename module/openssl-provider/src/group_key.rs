@@ -9,7 +9,7 @@ use openssl_abi::{Param, ParamType, Params, ValueError, WrongType, names, select
 use secret::{NoMemory, Secret};
 
 use crate::context::Provider;
-use crate::key::{KEY_PAIR_TYPES, KeyType, Raised, SharedKey, selects};
+use crate::key::{KeyType, Raised, SharedKey, selects};
 use crate::seed_key::SeedKey;
 use crate::{memory, reason};
 
@@ -19,50 +19,36 @@ pub(crate) struct GroupKey<K>(PhantomData<K>);
 /// A key of `K`.
 pub(crate) type Key<K> = SharedKey<GroupKey<K>>;
 
-/// Lists of parameters that depend on whether keys have seeds.
-struct Lists {
-    generation: &'static [Param],
-    gettable: &'static [Param],
-    key_pair: &'static [Param],
+/// Parameters of keys with seeds. Those of other keys are the same without the first.
+const GENERATION_SETTABLE: &[Param] = &[
+    Param::descriptor(names::SEED, ParamType::Octets),
+    Param::descriptor(names::GROUP, ParamType::Utf8),
+    Param::END,
+];
+const GETTABLE: &[Param] = &[
+    Param::descriptor(names::SEED, ParamType::Octets),
+    Param::descriptor(names::BITS, ParamType::Integer),
+    Param::descriptor(names::SECURITY_BITS, ParamType::Integer),
+    Param::descriptor(names::MAX_SIZE, ParamType::Integer),
+    Param::descriptor(names::ENCODED_PUBLIC_KEY, ParamType::Octets),
+    Param::descriptor(names::PUBLIC_KEY, ParamType::Octets),
+    Param::descriptor(names::PRIVATE_KEY, ParamType::Octets),
+    Param::END,
+];
+const KEY_PAIR: &[Param] = &[
+    Param::descriptor(names::SEED, ParamType::Octets),
+    Param::descriptor(names::PUBLIC_KEY, ParamType::Octets),
+    Param::descriptor(names::PRIVATE_KEY, ParamType::Octets),
+    Param::END,
+];
+
+/// One of these lists for keys with a seed of so many bytes, or without one.
+const fn list(with_seed: &'static [Param], seed_bytes: usize) -> &'static [Param] {
+    match with_seed {
+        [_seed, others @ ..] if seed_bytes == 0 => others,
+        all => all,
+    }
 }
-
-const PLAIN: Lists = Lists {
-    generation: &[Param::descriptor(names::GROUP, ParamType::Utf8), Param::END],
-    gettable: &[
-        Param::descriptor(names::BITS, ParamType::Integer),
-        Param::descriptor(names::SECURITY_BITS, ParamType::Integer),
-        Param::descriptor(names::MAX_SIZE, ParamType::Integer),
-        Param::descriptor(names::ENCODED_PUBLIC_KEY, ParamType::Octets),
-        Param::descriptor(names::PUBLIC_KEY, ParamType::Octets),
-        Param::descriptor(names::PRIVATE_KEY, ParamType::Octets),
-        Param::END,
-    ],
-    key_pair: KEY_PAIR_TYPES,
-};
-
-const WITH_SEED: Lists = Lists {
-    generation: &[
-        Param::descriptor(names::GROUP, ParamType::Utf8),
-        Param::descriptor(names::SEED, ParamType::Octets),
-        Param::END,
-    ],
-    gettable: &[
-        Param::descriptor(names::BITS, ParamType::Integer),
-        Param::descriptor(names::SECURITY_BITS, ParamType::Integer),
-        Param::descriptor(names::MAX_SIZE, ParamType::Integer),
-        Param::descriptor(names::ENCODED_PUBLIC_KEY, ParamType::Octets),
-        Param::descriptor(names::PUBLIC_KEY, ParamType::Octets),
-        Param::descriptor(names::PRIVATE_KEY, ParamType::Octets),
-        Param::descriptor(names::SEED, ParamType::Octets),
-        Param::END,
-    ],
-    key_pair: &[
-        Param::descriptor(names::PUBLIC_KEY, ParamType::Octets),
-        Param::descriptor(names::PRIVATE_KEY, ParamType::Octets),
-        Param::descriptor(names::SEED, ParamType::Octets),
-        Param::END,
-    ],
-};
 
 impl<K: TlsKem> KeyType for GroupKey<K> {
     const NAME: &'static str = K::GROUP.name;
@@ -73,16 +59,13 @@ impl<K: TlsKem> KeyType for GroupKey<K> {
     const IS_DECODED: bool = true;
     const EXPORTS_PUBLIC_KEY_ALWAYS: bool = false;
 
-    const GENERATION_SETTABLE: &'static [Param] =
-        if K::SEED_BYTES > 0 { WITH_SEED.generation } else { PLAIN.generation };
-    const GETTABLE: &'static [Param] =
-        if K::SEED_BYTES > 0 { WITH_SEED.gettable } else { PLAIN.gettable };
+    const GENERATION_SETTABLE: &'static [Param] = list(GENERATION_SETTABLE, K::SEED_BYTES);
+    const GETTABLE: &'static [Param] = list(GETTABLE, K::SEED_BYTES);
     const SETTABLE: &'static [Param] =
         &[Param::descriptor(names::ENCODED_PUBLIC_KEY, ParamType::Octets), Param::END];
     const PUBLIC_TYPES: &'static [Param] =
         &[Param::descriptor(names::PUBLIC_KEY, ParamType::Octets), Param::END];
-    const KEY_PAIR_TYPES: &'static [Param] =
-        if K::SEED_BYTES > 0 { WITH_SEED.key_pair } else { PLAIN.key_pair };
+    const KEY_PAIR_TYPES: &'static [Param] = list(KEY_PAIR, K::SEED_BYTES);
 
     type Material = KeyMaterial<K>;
     /// The seed of the key pair, if one was given.

@@ -1,6 +1,6 @@
 //! A hundred thousand handshakes with hostile key shares, towards servers and towards clients: the
-//! right alert each time, and the next good handshake works. `FASTKEX_TEST_HOSTILE_SHARES` sets how many
-//! shares of each group there are.
+//! right alert each time, and the next good handshake works. `FASTKEX_TEST_HOSTILE_SHARES` sets the
+//! number of shares of each group.
 
 mod common;
 

@@ -138,7 +138,7 @@ const PLANTED_M: [&str; 7] = [
 /// The same with hybrids. The last two are for NIST's curves.
 const PLANTED_SCALARS: [&str; 3] = ["scalar", "scalar in limbs", "scalar in Montgomery form"];
 
-/// What must be planted besides [`PLANTED`] for an algorithm.
+/// The controls that must be planted besides [`PLANTED`] for an algorithm.
 fn planted_for(algorithm: &str, items: Items) -> impl Iterator<Item = &'static str> {
     let inputs: &[_] = match items {
         Items::Keys if algorithm.contains("MLKEM") => &PLANTED_D,

@@ -57,7 +57,8 @@ pub const KEY_FORMS: Key = Key {
 /// Ed25519.
 pub const ED25519: Key = Key { name: "ed25519", meaning: "whether the module offers Ed25519" };
 
-/// The keys with a fixed name. There is one more for each group with a private code point: [`code_point_key`].
+/// The keys with a fixed name. There is one more for each group with a private code point:
+/// [`code_point_key`].
 pub const KEYS: [Key; 13] = [
     BACKEND,
     POOL,

@@ -58,7 +58,8 @@ fn module_path(path: &Path) -> Result<String, Error> {
 }
 
 /// Returns a configuration that makes the provider known without activating it; the provider's
-/// section comes last. The sections have long names, so that no parameter's value is taken for the name of a section.
+/// section comes last. The sections have long names, so that no parameter's value is taken for the
+/// name of a section.
 fn provider_configuration(
     name: &str,
     path: &str,

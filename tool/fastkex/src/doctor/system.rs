@@ -415,12 +415,12 @@ fn examine_groups(
     };
     if role == Role::Client && !openssl_has_ml_kem(release) {
         let guess = TLS_GROUPS.iter().copied().find(is_first);
-        let (start, cost) = match guess {
-            Some(group) => (format!("clients send a key share of {}", group.name), CLIENT_COST),
-            None => ("the server decides".to_owned(), CLIENT_COST),
+        let choice = match guess {
+            Some(group) => format!("clients send a key share of {}", group.name),
+            None => "the server decides".to_owned(),
         };
-        findings.push(Finding::ok("groups", format!("'{}': {start}", list.value)));
-        findings.push(Finding::note("groups", cost));
+        findings.push(Finding::ok("groups", format!("'{}': {choice}", list.value)));
+        findings.push(Finding::note("groups", CLIENT_COST));
         return;
     }
     let shown = format!("'{}'", list.value);
