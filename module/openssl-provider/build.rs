@@ -3,8 +3,6 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=CARGO_CFG_FUZZING");
-    let target = std::env::var("TARGET").unwrap_or_default();
-    println!("cargo::rustc-env=FASTKEX_TARGET={target}");
     // The module stays mapped after unloading: destructors of threads that used it may run later.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     println!("cargo::rerun-if-env-changed=CARGO_CFG_SANITIZE");

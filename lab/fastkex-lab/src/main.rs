@@ -34,7 +34,6 @@ use output::Failure;
 
 /// Measurements and demonstrations; `make` and scripts run most of them
 #[derive(Parser, Debug)]
-#[command(disable_help_subcommand = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

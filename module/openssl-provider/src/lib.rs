@@ -30,9 +30,6 @@ mod seed_key;
 mod table;
 mod tls;
 
-/// The version that the provider reports to OpenSSL.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
 /// The entry point that OpenSSL looks up in the module.
 ///
 /// # Safety

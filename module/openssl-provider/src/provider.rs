@@ -24,18 +24,6 @@ use crate::table::{Table, Tables};
 use crate::{reason, tls};
 
 const NAME: &CStr = c"fastkex";
-const VERSION: &CStr =
-    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-        Ok(text) => text,
-        Err(_) => panic!("the version holds a null byte"),
-    };
-/// The version, and the platform the module was built for.
-const BUILD_INFO: &CStr = match CStr::from_bytes_with_nul(
-    concat!(env!("CARGO_PKG_VERSION"), " ", env!("FASTKEX_TARGET"), "\0").as_bytes(),
-) {
-    Ok(text) => text,
-    Err(_) => panic!("the platform's name holds a null byte"),
-};
 /// The property definition of all algorithms of the module.
 const PROPERTIES: &CStr = c"provider=fastkex";
 
@@ -144,9 +132,9 @@ unsafe extern "C" fn get_params(context: *mut c_void, params: *mut Param) -> c_i
             let set = if key == names::PROVIDER_NAME {
                 param.set_utf8_pointer(NAME)
             } else if key == names::PROVIDER_VERSION {
-                param.set_utf8_pointer(VERSION)
+                param.set_utf8_pointer(build_info::C_VERSION)
             } else if key == names::PROVIDER_BUILDINFO {
-                param.set_utf8_pointer(BUILD_INFO)
+                param.set_utf8_pointer(build_info::C_DESCRIPTION)
             } else if key == names::PROVIDER_STATUS {
                 param.set_integer(1)
             } else {

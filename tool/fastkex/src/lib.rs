@@ -26,7 +26,7 @@ use clap::{Parser, Subcommand};
 
 /// Faster and post-quantum TLS 1.3 key exchange in unmodified applications
 #[derive(Parser, Debug)]
-#[command(version, disable_help_subcommand = true)]
+#[command(version, long_version = build_info::DESCRIPTION)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -36,9 +36,9 @@ struct Arguments {
 enum Command {
     Run(run::Run),
     Doctor(doctor::Doctor),
+    Stats(stats::Stats),
     Kat(kat::Kat),
     Speed(speed::Speed),
-    Stats(stats::Stats),
     Time(Box<time::Time>),
 }
 

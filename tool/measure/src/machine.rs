@@ -34,7 +34,7 @@ pub fn machine() -> Machine {
         processors: std::thread::available_parallelism().map_or(1, usize::from),
         kernel: read("/proc/sys/kernel/osrelease").map_or_else(unknown, |text| text.trim().into()),
         operating_system: field("/etc/os-release", "PRETTY_NAME", '='),
-        rustc: env!("MEASURE_RUSTC").into(),
+        rustc: build_info::RUSTC.into(),
         date: OffsetDateTime::now_utc().date().to_string(),
         backends: Backend::available().map(|backend| backend.name().into()).collect(),
     }

@@ -9,6 +9,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
+use anstream::{AutoStream, ColorChoice};
+pub use anstyle::AnsiColor as Colour;
 use clap::Parser;
 
 /// The error of a command, in one line.
@@ -64,6 +66,16 @@ pub fn line(text: impl Display) -> Result<(), Failure> {
 /// The same as [`line()`].
 pub fn text(text: impl Display) -> Result<(), Failure> {
     write!(io::stdout(), "{text}").map_err(Failure::of_output)
+}
+
+/// Returns a word in a colour, or as it is if standard output is not a terminal, or one without
+/// colours, or if the environment says `NO_COLOR` or `CLICOLOR=0`.
+pub fn coloured(colour: Colour, word: impl Display) -> impl Display {
+    let style = match AutoStream::choice(&io::stdout()) {
+        ColorChoice::Never => anstyle::Style::new(),
+        _ => colour.on_default(),
+    };
+    format!("{style}{word}{style:#}")
 }
 
 /// The exit status for wrong usage and other errors.

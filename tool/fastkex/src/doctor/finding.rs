@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use output::Colour;
 use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -40,12 +41,13 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let status = match self.status {
-            Status::Ok => "ok",
-            Status::Wrong => "WRONG",
-            Status::Note => "note",
+        let (status, colour) = match self.status {
+            Status::Ok => ("ok", Colour::Green),
+            Status::Wrong => ("WRONG", Colour::Red),
+            Status::Note => ("note", Colour::Yellow),
         };
-        write!(f, "{status:<6} {}: {}", self.check, printable(&self.message))?;
+        let status = output::coloured(colour, format!("{status:<6}"));
+        write!(f, "{status} {}: {}", self.check, printable(&self.message))?;
         if let Some(fix) = &self.fix {
             for line in fix.lines() {
                 write!(f, "\n           {}", printable(line))?;
