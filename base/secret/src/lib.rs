@@ -14,12 +14,14 @@
 
 mod allocator;
 mod arena;
+mod compare;
 mod erase;
 mod owner;
 mod set;
 
 pub use allocator::wiped_on_fork;
 pub use arena::{Arena, OnFork};
+pub use compare::is_equal;
 pub use erase::{erase, erase_stack_after};
 pub use owner::{NoMemory, Secret};
 pub use set::{Bits, Set, Word};

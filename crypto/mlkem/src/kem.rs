@@ -212,13 +212,11 @@ impl<P: Operations> DecapsulationKey<P> {
         self.check(backend)?;
         let (ciphertext, sent) = self.encapsulation_key().encapsulate_derand(backend, &[0; SEED]);
         let received = self.decapsulate(backend, &ciphertext);
-        let pairs = sent.as_bytes().iter().zip(received.as_bytes());
-        let difference = pairs.fold(0, |difference, (a, b)| difference | (a ^ b));
-        // Public: whether a key is usable.
-        if core::hint::black_box(difference) != 0 {
-            return Err(Error::Inconsistent { object: object::<P>("decapsulation key") });
+        if secret::is_equal(sent.as_bytes(), received.as_bytes()) {
+            Ok(())
+        } else {
+            Err(Error::Inconsistent { object: object::<P>("decapsulation key") })
         }
-        Ok(())
     }
 
     /// The shared secret of `ciphertext`. If [`EncapsulationKey::encapsulate`] did not make it for

@@ -126,17 +126,11 @@ impl<'a> SeedKey<'a> {
         let material = KeyMaterial::from_seed(backend, seed)?;
         let Some(expanded) = self.expanded else { return Ok(material) };
         match material.secret_bytes() {
-            Ok(Some(bytes)) if is_same(&bytes, expanded) => Ok(material),
+            Ok(Some(bytes)) if secret::is_equal(&bytes, expanded) => Ok(material),
             Ok(_) => Err(SeedKeyError::Mismatch),
             Err(_) => Err(SeedKeyError::Memory),
         }
     }
-}
-
-/// Compares secrets in a time that depends on their lengths alone.
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    let difference = a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b));
-    a.len() == b.len() && core::hint::black_box(difference) == 0
 }
 
 #[cfg(test)]
