@@ -102,6 +102,8 @@ pub struct Given {
 const BROWSERS_SHARES: [u16; 2] = [0x11EC, 0x001D];
 /// What browsers offer besides: P-256 and P-384.
 const BROWSERS_OTHERS: [u16; 2] = [0x0017, 0x0018];
+/// Bytes of a ClientHello of browsers, or some fewer: more than a segment on Ethernet has.
+const BROWSERS_BYTES: usize = 1700;
 /// Groups of which a small share can be made, most usual first.
 const SMALL_SHARES: [u16; 3] = [0x001D, 0x0017, 0x0018];
 /// Bytes of the first piece of a split ClientHello: it ends inside of the record's header.
@@ -157,7 +159,10 @@ impl<'a> Asking<'a> {
         let both = [&hybrid, &x25519];
         let small = self.hello(Versions::Tls12And13, &candidates, &few);
         let browsers = [&BROWSERS_SHARES[..], &BROWSERS_OTHERS].concat();
-        let large = self.hello(Versions::Tls12And13, &browsers, &both);
+        let large = ClientHello {
+            at_least: BROWSERS_BYTES,
+            ..self.hello(Versions::Tls12And13, &browsers, &both)
+        };
 
         let no_time = || Failure::new("no time to ask");
         let small_record = record(&small)?;
@@ -196,7 +201,6 @@ impl<'a> Asking<'a> {
             return Ok(found);
         }
         if found.whole.outcome.is_answer() {
-            let large = self.hello(Versions::Tls12And13, &browsers, &both);
             for split in [IN_HEADER, large_record.len() / 2, large_record.len() - 1] {
                 found.splits.extend(self.ask(&large, &record(&large)?, Some(split)));
             }

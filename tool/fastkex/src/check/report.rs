@@ -45,7 +45,7 @@ pub(super) struct Report {
     pub(super) key_shares: Option<KeyShares>,
     pub(super) browser: Exchange,
     pub(super) this_machine: ThisMachine,
-    pub(super) segment_bytes: Option<u32>,
+    pub(super) segment_bytes: Option<usize>,
     pub(super) client_hellos: Vec<Sent>,
     pub(super) connections: usize,
     pub(super) seconds: f64,
@@ -129,7 +129,8 @@ impl Report {
     ) -> Self {
         let verdict = verdict(surveyed);
         let groups = surveyed.groups.as_ref();
-        let segment = surveyed.segment_bytes;
+        let segment = surveyed.segment_bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        let segment = segment.filter(|&bytes| bytes > 0);
         Report {
             server: endpoint.to_string(),
             address: target.address.to_string(),
@@ -162,10 +163,8 @@ impl Report {
 }
 
 impl Exchange {
-    fn new(delivery: &Delivery, segment: Option<u32>) -> Self {
+    fn new(delivery: &Delivery, segment: Option<usize>) -> Self {
         let choices = delivery.outcome.choices();
-        let segment =
-            segment.and_then(|bytes| usize::try_from(bytes).ok()).filter(|&bytes| bytes > 0);
         Exchange {
             group: delivery.outcome.group().map(shown_group),
             retry: matches!(delivery.outcome, Outcome::Retry(_)),
@@ -178,7 +177,7 @@ impl Exchange {
 }
 
 impl ThisMachine {
-    fn new(client: &OwnClient, given: &Given, segment: Option<u32>) -> Self {
+    fn new(client: &OwnClient, given: &Given, segment: Option<usize>) -> Self {
         let names = |groups: &[u16]| groups.iter().map(|&group| shown_group(group)).collect();
         ThisMachine::Asked {
             openssl: client.openssl.clone(),

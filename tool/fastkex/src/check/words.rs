@@ -18,7 +18,7 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
     lines.extend(groups(report));
     lines.extend(key_shares(report));
     lines.push(browser(report));
-    lines.push(this_machine(&report.this_machine));
+    lines.push(this_machine(report));
     if report.cut_short {
         lines.push("left out, for lack of time: the rest; a longer --timeout gives more".into());
     }
@@ -46,7 +46,7 @@ fn verdict(report: &Report) -> String {
             )
         }
         Verdict::Absent if report.browser.group.is_some() => format!(
-            "{server} does not take {WANTED}, so browsers get {chosen}: 'fastkex doctor' on that machine prints the lines that add it"
+            "{server} does not take {WANTED}, so browsers get {chosen}: if it uses OpenSSL, 'fastkex doctor' there prints the lines that add it"
         ),
         Verdict::Absent => {
             format!("{server} does not take {WANTED}, and refuses clients that offer it first")
@@ -70,13 +70,13 @@ fn delivery(report: &Report) -> Vec<String> {
     if failed.is_empty() {
         let pieces: Vec<_> = find(Kind::Browser, true)
             .filter_map(|sent| sent.first_piece_bytes)
-            .map(|bytes| bytes.to_string())
+            .map(shown)
             .collect();
         return match pieces.split_last() {
             None => Vec::new(),
             Some((last, rest)) => vec![format!(
                 "delivery: a ClientHello of {} bytes is answered whole, and in two pieces, the first of {} or {last} bytes",
-                report.browser.client_hello_bytes,
+                shown(report.browser.client_hello_bytes),
                 rest.join(", ")
             )],
         };
@@ -84,9 +84,9 @@ fn delivery(report: &Report) -> Vec<String> {
     let mut lines: Vec<_> =
         all.iter().map(|sent| format!("delivery: {}: {}", described(sent), sent.outcome)).collect();
     let is_answered = |kind, in_pieces| find(kind, in_pieces).all(|sent| sent.answered);
-    let whole = report.browser.client_hello_bytes;
+    let whole = shown(report.browser.client_hello_bytes);
     let between = "something between here and there, or the server,";
-    let small = find(Kind::Small, false).next().map_or(0, |sent| sent.bytes);
+    let small = shown(find(Kind::Small, false).next().map_or(0, |sent| sent.bytes));
     if report.version.is_none() {
         return lines;
     }
@@ -125,10 +125,10 @@ fn described(sent: &Sent) -> String {
         Kind::Padded => "a share of X25519 and padding",
     };
     let pieces = match sent.first_piece_bytes {
-        Some(first) => format!("two pieces, the first of {first} bytes"),
+        Some(first) => format!("two pieces, the first of {} bytes", shown(first)),
         None => "whole".into(),
     };
-    format!("ClientHello of {} bytes with {kind}, {pieces}", sent.bytes)
+    format!("ClientHello of {} bytes with {kind}, {pieces}", shown(sent.bytes))
 }
 
 fn groups(report: &Report) -> Option<String> {
@@ -174,22 +174,12 @@ fn key_shares(report: &Report) -> Option<String> {
 }
 
 fn browser(report: &Report) -> String {
-    let segments = match (report.browser.segments, report.segment_bytes) {
-        (Some(1), Some(bytes)) => format!(", in one TCP segment (they have up to {bytes} bytes)"),
-        (Some(count), Some(bytes)) => format!(", in {count} TCP segments of up to {bytes} bytes"),
-        _ => String::new(),
-    };
     let exchange = &report.browser;
-    format!(
-        "browsers' key shares: {}; ClientHello {} bytes{segments}{}",
-        choice(exchange),
-        exchange.client_hello_bytes,
-        server_hello(exchange)
-    )
+    format!("browsers{}; {}", choice("get", exchange), hellos(exchange, report.segment_bytes))
 }
 
-fn this_machine(machine: &ThisMachine) -> String {
-    match machine {
+fn this_machine(report: &Report) -> String {
+    match &report.this_machine {
         ThisMachine::NotAsked { error } => format!("this machine: not asked: {error}"),
         ThisMachine::Asked { openssl, configuration, key_shares, exchange, .. } => {
             let file = match configuration {
@@ -202,27 +192,47 @@ fn this_machine(machine: &ThisMachine) -> String {
                 several => format!("key shares of {}", several.join(" and ")),
             };
             format!(
-                "this machine: {openssl} {file} sends {shares}: {}; ClientHello {} bytes{}",
-                choice(exchange),
-                exchange.client_hello_bytes,
-                server_hello(exchange)
+                "this machine: {openssl} {file} sends {shares}{}; {}",
+                choice("and gets", exchange),
+                hellos(exchange, report.segment_bytes)
             )
         }
     }
 }
 
-fn choice(exchange: &Exchange) -> String {
+/// Says what a client gets, in words that follow the client.
+fn choice(gets: &str, exchange: &Exchange) -> String {
     match &exchange.group {
-        Some(group) if exchange.retry => format!("{group}, after a HelloRetryRequest"),
-        Some(group) => group.clone(),
-        None if exchange.server_hello_bytes.is_some() => "a version before TLS 1.3".into(),
-        None => exchange.outcome.clone(),
+        Some(group) if exchange.retry => {
+            format!(" {gets} {group} after a HelloRetryRequest, which takes a round trip")
+        }
+        Some(group) => format!(" {gets} {group} without a retry"),
+        None if exchange.server_hello_bytes.is_some() => {
+            format!(" {gets} a version before TLS 1.3")
+        }
+        None => format!(": {}", exchange.outcome),
     }
 }
 
-fn server_hello(exchange: &Exchange) -> String {
+/// Says how large the hellos are.
+fn hellos(exchange: &Exchange, segment_bytes: Option<usize>) -> String {
+    let segments = match (exchange.segments, segment_bytes) {
+        (Some(1), Some(bytes)) => format!(" in one TCP segment of up to {}", shown(bytes)),
+        (Some(count), Some(bytes)) => {
+            format!(" in {count} TCP segments of up to {}", shown(bytes))
+        }
+        _ => String::new(),
+    };
     let message = if exchange.retry { "HelloRetryRequest" } else { "ServerHello" };
-    exchange
-        .server_hello_bytes
-        .map_or_else(String::new, |bytes| format!(", {message} {bytes} bytes"))
+    let answer =
+        exchange.server_hello_bytes.map(|bytes| format!(", {message} {} bytes", shown(bytes)));
+    format!(
+        "ClientHello {} bytes{segments}{}",
+        shown(exchange.client_hello_bytes),
+        answer.unwrap_or_default()
+    )
+}
+
+fn shown(bytes: usize) -> String {
+    measure::grouped(bytes as f64)
 }
