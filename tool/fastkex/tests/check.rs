@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use common::output::{assert_closed_output_is_told, assert_open_output_is_there};
 use common::{Tool, assert_misused, assert_refused, stderr, stdout};
+use nix::sys::socket::{setsockopt, sockopt::TcpMaxSeg};
 use openssl_runtime::{KeyType, Libraries, wire};
 use serde_json::Value;
 use testbed::{Offer, Set, Started, free_ports};
@@ -156,7 +157,7 @@ fn a_server_with_the_module_takes_the_group() {
     let group = kex::group_named("X25519MLKEM768").unwrap();
     let bytes = |key: &str| usize::try_from(browser[key].as_u64().unwrap()).unwrap();
     let (sent, received) = (bytes("client_hello_bytes"), bytes("server_hello_bytes"));
-    assert!(sent > group.public_key_bytes && sent < group.public_key_bytes + 400, "{sent}");
+    assert!(sent > group.public_key_bytes && sent > ETHERNET && sent < 2 * ETHERNET, "{sent}");
     assert!(received > group.ciphertext_bytes && received < group.ciphertext_bytes + 150);
     // On loopback segments are large, so pieces show what a smaller one would.
     assert!(report["segment_bytes"].as_u64().unwrap() > 1000);
@@ -297,6 +298,13 @@ fn ipv6_addresses_are_servers() {
 fn serve(manners: impl Fn(TcpStream, usize) + Send + Sync + 'static) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
+    (port, serve_on(listener, manners))
+}
+
+fn serve_on(
+    listener: TcpListener,
+    manners: impl Fn(TcpStream, usize) + Send + Sync + 'static,
+) -> Arc<AtomicUsize> {
     let count = Arc::new(AtomicUsize::new(0));
     let (manners, served) = (Arc::new(manners), Arc::clone(&count));
     thread::spawn(move || {
@@ -306,7 +314,7 @@ fn serve(manners: impl Fn(TcpStream, usize) + Send + Sync + 'static) -> (u16, Ar
             thread::spawn(move || manners(stream.unwrap(), number));
         }
     });
-    (port, count)
+    count
 }
 
 /// Reads a record; `None` if the connection ends before.
@@ -343,15 +351,17 @@ fn flight(says: &Says) -> Vec<u8> {
 
 /// A server that chooses by a function of the groups and of the groups with key shares.
 fn chooser(choose: impl Fn(&[u16], &[u16]) -> Says + Send + Sync + 'static) -> u16 {
-    let (port, _) = serve(move |mut stream, _| {
-        // The first connection of a check only finds out whether there is a server.
-        let Some(record) = read_record(&mut stream) else { return };
-        let groups = wire::find_supported_groups(&record).unwrap();
-        let shares = wire::find_client_key_shares(&record).unwrap();
-        let shares: Vec<_> = shares.into_iter().map(|share| share.group).collect();
-        stream.write_all(&flight(&choose(&groups, &shares))).unwrap();
-    });
-    port
+    serve(move |stream, _| answer(stream, &choose)).0
+}
+
+/// Answers a ClientHello by a function of its groups and of those with key shares.
+fn answer(mut stream: TcpStream, choose: &impl Fn(&[u16], &[u16]) -> Says) {
+    // The first connection of a check only finds out whether there is a server.
+    let Some(record) = read_record(&mut stream) else { return };
+    let groups = wire::find_supported_groups(&record).unwrap();
+    let shares = wire::find_client_key_shares(&record).unwrap();
+    let shares: Vec<_> = shares.into_iter().map(|share| share.group).collect();
+    stream.write_all(&flight(&choose(&groups, &shares))).unwrap();
 }
 
 const HYBRID: u16 = 0x11EC;
@@ -507,7 +517,7 @@ fn a_path_that_loses_large_hellos_is_found() {
         assert_eq!(answered("padded"), [false]);
         let (text, _) = scene.lines(port, &SHORT);
         assert!(
-            text.lines().next().unwrap().ends_with("a key share of it is not answered"),
+            text.lines().next().unwrap().ends_with("has X25519MLKEM768, but does not answer a ClientHello with a key share of X25519MLKEM768"),
             "{text}"
         );
         assert!(
@@ -517,6 +527,26 @@ fn a_path_that_loses_large_hellos_is_found() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn segments_are_those_of_the_connection() {
+    let Some(scene) = Scene::new() else { return };
+    let own = [HYBRID, X25519];
+    let choose = move |groups: &[u16], shares: &[u16]| clients_first(&own, groups, shares);
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    // The server's end tells the client's how large its segments may be.
+    setsockopt(&listener, TcpMaxSeg, &(ETHERNET as u32)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    serve_on(listener, move |stream, _| answer(stream, &choose));
+    let (report, status) = scene.report(port, &[]);
+    let segment = usize::try_from(report["segment_bytes"].as_u64().unwrap()).unwrap();
+    // TCP's options take up to 40 bytes.
+    assert!((ETHERNET - 40..=ETHERNET).contains(&segment), "{segment}");
+    assert_eq!((status, &report["browser"]["segments"]), (0, &2.into()));
+    let (text, _) = scene.lines(port, &[]);
+    assert!(text.contains(" in 2 TCP segments of up to 1,4"), "{text}");
+    assert_eq!(report["this_machine"]["segments"], 1, "{report}");
 }
 
 #[test]
@@ -649,7 +679,7 @@ fn a_server_that_falls_silent_does_not_hang_the_check() {
     let begun = Instant::now();
     let (report, status) = scene.report(port, &["--timeout", "0.3"]);
     assert!(begun.elapsed() < Duration::from_secs(20 * 3 / 10 + 4));
-    assert_eq!((status, &report["verdict"]), (1, &"absent".into()));
+    assert_eq!((status, &report["verdict"]), (1, &"not_chosen".into()));
     assert_eq!(report["all_groups_asked"], false);
     let made = u64::try_from(count.load(Ordering::Relaxed)).unwrap();
     assert_eq!(report["connections"].as_u64().unwrap() + 1, made);

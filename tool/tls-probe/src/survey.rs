@@ -6,7 +6,7 @@ use kex::{OTHER_GROUPS, TLS_GROUPS};
 use openssl_runtime::{Alert, wire};
 use output::Failure;
 
-use crate::answer::Nonsense;
+use crate::answer::{Nonsense, ServerHello};
 use crate::client_hello::{ClientHello, Versions};
 use crate::connection::{Outcome, Target};
 use crate::preference::Tiers;
@@ -72,8 +72,8 @@ pub struct Delivery {
 pub struct Groups {
     /// The groups by preference.
     pub tiers: Tiers,
-    /// True if each group of the tables was asked for.
-    pub is_complete: bool,
+    /// The groups of which it was not found out whether the server takes them.
+    pub unknown: Vec<u16>,
 }
 
 /// What a server does if its preferred group has no key share, and another group has one.
@@ -265,55 +265,54 @@ impl<'a> Asking<'a> {
 
     /// Finds all groups that the server takes, and its order.
     fn groups(&mut self, candidates: &[u16]) -> Groups {
-        let (forward, ended) = self.choices(candidates.to_vec());
-        if forward.is_empty() && ended == Ended::Refused {
+        let (forward, unknown) = self.choices(candidates.to_vec());
+        if forward.is_empty() && unknown.is_empty() {
             return self.groups_by_share(candidates);
         }
-        let is_complete = ended == Ended::Refused;
-        if forward.len() < 2 {
-            return Groups { tiers: Tiers::new(&forward, &forward), is_complete };
-        }
-        let reversed = forward.iter().rev().copied().collect();
-        let (backward, _) = self.choices(reversed);
-        Groups { tiers: Tiers::new(&forward, &backward), is_complete }
+        let reversed: Vec<_> = forward.iter().rev().copied().collect();
+        let (backward, _) = match reversed.len() {
+            0 | 1 => (reversed, Vec::new()),
+            _ => self.choices(reversed),
+        };
+        Groups { tiers: Tiers::new(&forward, &backward), unknown }
     }
 
-    /// Lets the server choose among groups, and again among the rest, until it refuses.
-    fn choices(&mut self, mut groups: Vec<u16>) -> (Vec<u16>, Ended) {
+    /// Lets the server choose among groups, and again among the rest, until it refuses. Returns the
+    /// choices, and the rest if the server did not refuse it.
+    fn choices(&mut self, mut groups: Vec<u16>) -> (Vec<u16>, Vec<u16>) {
         let mut chosen = Vec::new();
         while !groups.is_empty() {
             let hello = self.hello(Versions::Tls13, &groups, &[]);
-            let Ok(record) = record(&hello) else { return (chosen, Ended::Unclear) };
-            match self.ask(&hello, &record, None).map(|delivery| delivery.outcome) {
-                Some(Outcome::Retry(retry)) => match retry.group {
-                    Some(group) => {
-                        chosen.push(group);
-                        groups.retain(|other| *other != group);
-                    }
-                    None => return (chosen, Ended::Unclear),
-                },
-                Some(outcome) if outcome.is_refusal() => return (chosen, Ended::Refused),
-                _ => return (chosen, Ended::Unclear),
+            let outcome = record(&hello).ok().and_then(|record| self.ask(&hello, &record, None));
+            match outcome.map(|delivery| delivery.outcome) {
+                Some(Outcome::Retry(ServerHello { group: Some(group), .. })) => {
+                    chosen.push(group);
+                    groups.retain(|other| *other != group);
+                }
+                Some(outcome) if outcome.is_refusal() => groups.clear(),
+                _ => break,
             }
         }
-        (chosen, Ended::Refused)
+        (chosen, groups)
     }
 
     /// Finds the groups of a server that answers no ClientHello without key shares: each one for
     /// itself, with its share.
     fn groups_by_share(&mut self, candidates: &[u16]) -> Groups {
-        let mut found = Vec::new();
-        for share in candidates.iter().filter_map(|&group| key_share(group)) {
-            let (groups, shares) = ([share.group], [&share]);
-            let hello = self.hello(Versions::Tls13, &groups, &shares);
-            let Ok(record) = record(&hello) else { continue };
-            match self.ask(&hello, &record, None) {
-                Some(delivery) if delivery.outcome.is_answer() => found.push(share.group),
-                Some(_) => {}
-                None => break,
+        let (mut found, mut unknown) = (Vec::new(), Vec::new());
+        for &group in candidates {
+            let outcome = key_share(group).and_then(|share| {
+                let (groups, shares) = ([group], [&share]);
+                let hello = self.hello(Versions::Tls13, &groups, &shares);
+                self.ask(&hello, &record(&hello).ok()?, None).map(|delivery| delivery.outcome)
+            });
+            match outcome {
+                Some(outcome) if outcome.is_answer() => found.push(group),
+                Some(outcome) if outcome.is_refusal() => {}
+                _ => unknown.push(group),
             }
         }
-        Groups { tiers: Tiers::unknown(&found), is_complete: false }
+        Groups { tiers: Tiers::unknown(&found), unknown }
     }
 
     /// Offers the preferred group without a key share, and another one with a share.
@@ -371,15 +370,6 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// Why there were no more choices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
-    /// The server refused the rest, or nothing was left.
-    Refused,
-    /// The server said nothing that can be understood, or there was no time.
-    Unclear,
-}
-
 fn in_words(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Closed => "the server closed the connection without an answer".into(),
@@ -428,7 +418,6 @@ fn checked(outcome: Outcome, groups: &[u16], shares: &[u16]) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::ServerHello;
 
     #[test]
     fn only_what_was_offered_can_be_chosen() {

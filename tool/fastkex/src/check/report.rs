@@ -18,10 +18,12 @@ pub(super) enum Verdict {
     TakenInOnePiece,
     /// The server has the group, but chose another one.
     NotPreferred,
-    /// The server has the group, but a ClientHello with a key share of it is not answered.
+    /// A ClientHello with a key share of the group is not answered.
     NotReached,
     /// The server does not have the group.
     Absent,
+    /// The server chose another group; it was not found out whether it has this one.
+    NotChosen,
     /// The server does not speak TLS 1.3.
     NoTls13,
 }
@@ -140,7 +142,7 @@ impl Report {
             version: surveyed.version.map(shown_version),
             groups: groups.map(ranked).unwrap_or_default(),
             order: order(groups),
-            all_groups_asked: groups.is_some_and(|groups| groups.is_complete),
+            all_groups_asked: groups.is_some_and(|groups| groups.unknown.is_empty()),
             key_shares: surveyed.keeps.map(|keeps| KeyShares {
                 preferred: shown_group(keeps.preferred),
                 sent: shown_group(keeps.sent),
@@ -195,21 +197,21 @@ fn browsers_group() -> Option<u16> {
 }
 
 fn verdict(surveyed: &Surveyed) -> Verdict {
-    let wanted = browsers_group();
-    let has = surveyed
-        .groups
-        .as_ref()
-        .is_some_and(|groups| groups.tiers.groups().any(|group| Some(group) == wanted));
+    let whole = &surveyed.whole.outcome;
     let in_pieces = surveyed.splits.iter().all(|delivery| delivery.outcome.is_answer());
-    match &surveyed.whole.outcome {
-        _ if surveyed.version != Some(TLS_1_3) => Verdict::NoTls13,
-        outcome if outcome.is_answer() && outcome.group() == wanted => match in_pieces {
-            true => Verdict::Taken,
-            false => Verdict::TakenInOnePiece,
-        },
-        _ if !has => Verdict::Absent,
-        outcome if outcome.is_answer() => Verdict::NotPreferred,
-        _ => Verdict::NotReached,
+    let is_wanted = |group: u16| Some(group) == browsers_group();
+    if surveyed.version != Some(TLS_1_3) {
+        Verdict::NoTls13
+    } else if !whole.is_answer() {
+        Verdict::NotReached
+    } else if whole.group().is_some_and(is_wanted) {
+        if in_pieces { Verdict::Taken } else { Verdict::TakenInOnePiece }
+    } else {
+        match &surveyed.groups {
+            Some(groups) if groups.tiers.groups().any(is_wanted) => Verdict::NotPreferred,
+            Some(groups) if !groups.unknown.iter().copied().any(is_wanted) => Verdict::Absent,
+            _ => Verdict::NotChosen,
+        }
     }
 }
 

@@ -41,16 +41,16 @@ fn verdict(report: &Report) -> String {
             "{server} has {WANTED}, but gives browsers {chosen}: put {WANTED} first in its list of groups"
         ),
         Verdict::NotReached => {
-            format!(
-                "{server} has {WANTED}, but a ClientHello with a key share of it is not answered"
-            )
+            let has = report.groups.iter().any(|group| group.name == WANTED);
+            let has = if has { format!("has {WANTED}, but") } else { "takes TLS, but".into() };
+            format!("{server} {has} does not answer a ClientHello with a key share of {WANTED}")
         }
-        Verdict::Absent if report.browser.group.is_some() => format!(
+        Verdict::Absent => format!(
             "{server} does not take {WANTED}, so browsers get {chosen}: if it uses OpenSSL, 'fastkex doctor' there prints the lines that add it"
         ),
-        Verdict::Absent => {
-            format!("{server} does not take {WANTED}, and refuses clients that offer it first")
-        }
+        Verdict::NotChosen => format!(
+            "{server} gives browsers {chosen}, and whether it has {WANTED} could not be found out"
+        ),
         Verdict::NoTls13 => {
             format!(
                 "{server} does not speak TLS 1.3, which {WANTED} needs: allow TLS 1.3 on the server"
