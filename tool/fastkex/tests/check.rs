@@ -444,7 +444,8 @@ fn a_server_that_needs_a_share_is_asked_for_each_group() {
 #[test]
 fn a_choice_that_was_not_offered_is_no_answer() {
     let Some(scene) = Scene::new() else { return };
-    let choices: [fn(&[u16], &[u16]) -> Says; 3] = [
+    type Choice = fn(&[u16], &[u16]) -> Says;
+    let choices: [Choice; 3] = [
         |_, _| Says::Retry(0x0A0A),
         |_, shares| Says::Retry(shares.first().copied().unwrap_or_default()),
         |_, _| Says::Hello(P384),
@@ -545,7 +546,8 @@ fn segments_are_those_of_the_connection() {
     assert!((ETHERNET - 40..=ETHERNET).contains(&segment), "{segment}");
     assert_eq!((status, &report["browser"]["segments"]), (0, &2.into()));
     let (text, _) = scene.lines(port, &[]);
-    assert!(text.contains(" in 2 TCP segments of up to 1,4"), "{text}");
+    assert!(text.contains(" bytes in 2 TCP segments, ServerHello "), "{text}");
+    assert!(text.contains("\nTCP segments: up to 1,4"), "{text}");
     assert_eq!(report["this_machine"]["segments"], 1, "{report}");
 }
 

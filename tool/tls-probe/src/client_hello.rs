@@ -93,19 +93,18 @@ impl ClientHello<'_> {
     }
 
     fn record_with(&self, padding: Option<usize>) -> Result<Vec<u8>, TooLong> {
-        let mut record = Writer(vec![HANDSHAKE]);
+        let mut record = Writer { bytes: vec![HANDSHAKE], is_too_long: false };
         record.u16(RECORD_VERSION);
         record.vector(2, |record| {
             record.u8(CLIENT_HELLO);
-            record.vector(3, |body| self.write_body(body, padding))
-        })?;
-        if record.0.len() > RECORD_HEADER_BYTES + MAX_RECORD_BYTES {
-            return Err(TooLong);
-        }
-        Ok(record.0)
+            record.vector(3, |body| self.write_body(body, padding));
+        });
+        let Writer { bytes, is_too_long } = record;
+        let is_too_long = is_too_long || bytes.len() > RECORD_HEADER_BYTES + MAX_RECORD_BYTES;
+        if is_too_long { Err(TooLong) } else { Ok(bytes) }
     }
 
-    fn write_body(&self, body: &mut Writer, padding: Option<usize>) -> Result<(), TooLong> {
+    fn write_body(&self, body: &mut Writer, padding: Option<usize>) {
         body.u16(TLS_1_2);
         // The session identifier of 32 bytes is the mode for middleboxes (appendix D.4).
         let mut unique = [0; 64];
@@ -113,74 +112,79 @@ impl ClientHello<'_> {
         let _ = OperationRandom::new().try_fill_bytes(&mut unique);
         let (random, session) = unique.split_at(32);
         body.bytes(random);
-        body.vector(1, |body| Ok(body.bytes(session)))?;
+        body.vector(1, |body| body.bytes(session));
         let offers_12 = self.versions == Versions::Tls12And13;
         let older = CIPHER_SUITES_12.iter().filter(|_| offers_12);
-        body.vector(2, |list| Ok(list.numbers(CIPHER_SUITES_13.iter().chain(older))))?;
-        body.vector(1, |methods| Ok(methods.u8(0)))?;
-        body.vector(2, |extensions| self.write_extensions(extensions, padding))
+        body.vector(2, |list| list.numbers(CIPHER_SUITES_13.iter().chain(older)));
+        const NO_COMPRESSION: u8 = 0;
+        body.vector(1, |methods| methods.u8(NO_COMPRESSION));
+        body.vector(2, |extensions| self.write_extensions(extensions, padding));
     }
 
-    fn write_extensions(&self, all: &mut Writer, padding: Option<usize>) -> Result<(), TooLong> {
+    fn write_extensions(&self, all: &mut Writer, padding: Option<usize>) {
         if let Some(name) = self.server_name {
             all.extension(extension::SERVER_NAME, |extension| {
                 extension.vector(2, |list| {
                     const HOST_NAME: u8 = 0;
                     list.u8(HOST_NAME);
-                    list.vector(2, |text| Ok(text.bytes(name.as_bytes())))
-                })
-            })?;
+                    list.vector(2, |text| text.bytes(name.as_bytes()));
+                });
+            });
         }
-        all.extension(extension::EXTENDED_MAIN_SECRET, |_| Ok(()))?;
-        all.extension(extension::RENEGOTIATION_INFO, |extension| Ok(extension.u8(0)))?;
+        all.extension(extension::EXTENDED_MAIN_SECRET, |_| {});
+        // An empty vector: this is no renegotiation.
+        all.extension(extension::RENEGOTIATION_INFO, |extension| extension.u8(0));
         all.extension(extension::SUPPORTED_GROUPS, |extension| {
-            extension.vector(2, |list| Ok(list.numbers(self.groups)))
-        })?;
+            extension.vector(2, |list| list.numbers(self.groups));
+        });
         all.extension(extension::EC_POINT_FORMATS, |extension| {
             const UNCOMPRESSED: u8 = 0;
-            extension.vector(1, |list| Ok(list.u8(UNCOMPRESSED)))
-        })?;
+            extension.vector(1, |list| list.u8(UNCOMPRESSED));
+        });
         all.extension(extension::SIGNATURE_ALGORITHMS, |extension| {
-            extension.vector(2, |list| Ok(list.numbers(&SIGNATURE_ALGORITHMS)))
-        })?;
+            extension.vector(2, |list| list.numbers(&SIGNATURE_ALGORITHMS));
+        });
         all.extension(extension::SUPPORTED_VERSIONS, |extension| {
             let versions: &[u16] = match self.versions {
                 Versions::Tls13 => &[TLS_1_3],
                 Versions::Tls12And13 => &[TLS_1_3, TLS_1_2],
             };
-            extension.vector(1, |list| Ok(list.numbers(versions)))
-        })?;
+            extension.vector(1, |list| list.numbers(versions));
+        });
         all.extension(extension::PSK_KEY_EXCHANGE_MODES, |extension| {
             const WITH_KEY_EXCHANGE: u8 = 1;
-            extension.vector(1, |list| Ok(list.u8(WITH_KEY_EXCHANGE)))
-        })?;
+            extension.vector(1, |list| list.u8(WITH_KEY_EXCHANGE));
+        });
         all.extension(extension::KEY_SHARE, |extension| {
             extension.vector(2, |list| {
-                self.shares.iter().try_for_each(|share| {
+                for share in self.shares {
                     list.u16(share.group);
-                    list.vector(2, |bytes| Ok(bytes.bytes(&share.bytes)))
-                })
-            })
-        })?;
-        padding.map_or(Ok(()), |bytes| {
+                    list.vector(2, |bytes| bytes.bytes(&share.bytes));
+                }
+            });
+        });
+        if let Some(bytes) = padding {
             all.extension(extension::PADDING, |extension| {
-                extension.0.resize(extension.0.len() + bytes, 0);
-                Ok(())
-            })
-        })
+                extension.bytes.resize(extension.bytes.len() + bytes, 0);
+            });
+        }
     }
 }
 
 /// Appends the fields of a message.
-struct Writer(Vec<u8>);
+struct Writer {
+    bytes: Vec<u8>,
+    /// True if a vector was longer than its length field can tell.
+    is_too_long: bool,
+}
 
 impl Writer {
     fn bytes(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(bytes);
     }
 
     fn u8(&mut self, number: u8) {
-        self.0.push(number);
+        self.bytes.push(number);
     }
 
     fn u16(&mut self, number: u16) {
@@ -192,31 +196,20 @@ impl Writer {
     }
 
     /// Writes a vector with a length field of `length_bytes` bytes.
-    fn vector(
-        &mut self,
-        length_bytes: usize,
-        contents: impl FnOnce(&mut Self) -> Result<(), TooLong>,
-    ) -> Result<(), TooLong> {
-        let at = self.0.len();
-        self.0.resize(at + length_bytes, 0);
-        contents(self)?;
+    fn vector(&mut self, length_bytes: usize, contents: impl FnOnce(&mut Self)) {
+        let at = self.bytes.len();
         let start = at + length_bytes;
-        let length = (self.0.len() - start).to_be_bytes();
+        self.bytes.resize(start, 0);
+        contents(self);
+        let length = (self.bytes.len() - start).to_be_bytes();
         let (zeros, field) = length.split_at(length.len() - length_bytes);
-        if zeros.iter().any(|&byte| byte != 0) {
-            return Err(TooLong);
-        }
-        self.0[at..start].copy_from_slice(field);
-        Ok(())
+        self.is_too_long |= zeros.iter().any(|&byte| byte != 0);
+        self.bytes[at..start].copy_from_slice(field);
     }
 
-    fn extension(
-        &mut self,
-        kind: u16,
-        contents: impl FnOnce(&mut Self) -> Result<(), TooLong>,
-    ) -> Result<(), TooLong> {
+    fn extension(&mut self, kind: u16, contents: impl FnOnce(&mut Self)) {
         self.u16(kind);
-        self.vector(2, contents)
+        self.vector(2, contents);
     }
 }
 

@@ -19,6 +19,9 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
     lines.extend(key_shares(report));
     lines.push(browser(report));
     lines.push(this_machine(report));
+    if let Some(bytes) = report.segment_bytes {
+        lines.push(format!("TCP segments: up to {} bytes on this connection", shown(bytes)));
+    }
     if report.cut_short {
         lines.push("left out, for lack of time: the rest; a longer --timeout gives more".into());
     }
@@ -175,7 +178,7 @@ fn key_shares(report: &Report) -> Option<String> {
 
 fn browser(report: &Report) -> String {
     let exchange = &report.browser;
-    format!("browsers{}; {}", choice("get", exchange), hellos(exchange, report.segment_bytes))
+    format!("browsers{}; {}", choice("get", exchange), hellos(exchange))
 }
 
 fn this_machine(report: &Report) -> String {
@@ -194,7 +197,7 @@ fn this_machine(report: &Report) -> String {
             format!(
                 "this machine: {openssl} {file} sends {shares}{}; {}",
                 choice("and gets", exchange),
-                hellos(exchange, report.segment_bytes)
+                hellos(exchange)
             )
         }
     }
@@ -215,13 +218,11 @@ fn choice(gets: &str, exchange: &Exchange) -> String {
 }
 
 /// Says how large the hellos are.
-fn hellos(exchange: &Exchange, segment_bytes: Option<usize>) -> String {
-    let segments = match (exchange.segments, segment_bytes) {
-        (Some(1), Some(bytes)) => format!(" in one TCP segment of up to {}", shown(bytes)),
-        (Some(count), Some(bytes)) => {
-            format!(" in {count} TCP segments of up to {}", shown(bytes))
-        }
-        _ => String::new(),
+fn hellos(exchange: &Exchange) -> String {
+    let segments = match exchange.segments {
+        Some(1) => " in 1 TCP segment".to_owned(),
+        Some(count) => format!(" in {count} TCP segments"),
+        None => String::new(),
     };
     let message = if exchange.retry { "HelloRetryRequest" } else { "ServerHello" };
     let answer =
