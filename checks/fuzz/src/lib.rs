@@ -4,6 +4,7 @@
 //! Each function takes a fuzzer's bytes. The first byte selects a group. The second selects whether
 //! the rest is the input itself or a change to a valid input: an offset, and bytes to exclusive-or
 //! from there. [`ml_kem`] calls the crate `mlkem`, and selects its input in a similar way.
+//! [`server_answer`] is for the command: it reads the first bytes of any server.
 
 mod core_side;
 mod ml_kem;
@@ -351,6 +352,25 @@ fn wrap(group: &TlsGroup, key: &[u8], secret: bool) -> Vec<u8> {
         item(0x30, &[item(0x02, &[0]), algorithm, item(0x04, key)].concat())
     } else {
         item(0x30, &[algorithm, item(0x03, &[&[0], key].concat())].concat())
+    }
+}
+
+/// Reads a server's answer, all at once and byte by byte. What is understood of its start must not
+/// change when more bytes come.
+pub fn server_answer(data: &[u8]) {
+    /// Reading every start of long data would take long.
+    const MOST: usize = 512;
+    let whole = tls_probe::read_answer(data);
+    for end in 0..=data.len().min(MOST) {
+        match (tls_probe::read_answer(&data[..end]), &whole) {
+            (Ok(None), _) => continue,
+            // Of another protocol, more is shown when more is there.
+            (Err(first), Err(whole)) => {
+                assert_eq!(std::mem::discriminant(&first), std::mem::discriminant(whole));
+            }
+            (first, whole) => assert_eq!(first, *whole),
+        }
+        return;
     }
 }
 

@@ -34,10 +34,4 @@ pub(crate) fn named(name: &str) -> Option<Group> {
     ours().chain(OPENSSLS).find(|group| group.name.eq_ignore_ascii_case(name))
 }
 
-/// Returns the name of the group with this code point, or the code point in hexadecimal.
-pub(crate) fn name_of(code_point: u16) -> String {
-    ours()
-        .chain(OPENSSLS)
-        .find(|group| group.code_point == code_point)
-        .map_or_else(|| format!("{code_point:#06x}"), |group| group.name.into())
-}
+pub(crate) use kex::shown_group as name_of;

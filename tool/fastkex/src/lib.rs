@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod check;
 pub mod curves;
 mod doctor;
 mod groups;
@@ -35,6 +36,7 @@ struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(run::Run),
+    Check(check::Check),
     Doctor(doctor::Doctor),
     Stats(stats::Stats),
     Kat(kat::Kat),
@@ -46,6 +48,7 @@ enum Command {
 pub fn main() -> ExitCode {
     output::main("fastkex", |arguments: Arguments| match arguments.command {
         Command::Run(run) => run.run(),
+        Command::Check(check) => check.run(),
         Command::Doctor(doctor) => doctor.run(),
         Command::Kat(kat) => kat.run(),
         Command::Speed(speed) => speed.run(),

@@ -77,6 +77,7 @@ constants! {
         SSL3_MT_SERVER_HELLO: u8 = 2;
         SSL3_MT_SERVER_KEY_EXCHANGE: u8 = 12;
         TLSEXT_TYPE_supported_groups: u16 = 10;
+        TLSEXT_TYPE_supported_versions: u16 = 43;
         TLSEXT_TYPE_key_share: u16 = 51;
     }
     names {

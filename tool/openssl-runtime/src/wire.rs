@@ -1,4 +1,5 @@
-//! Finds, reads and replaces the key shares in a flight of TLS, so that tests can tamper with them.
+//! Finds and reads the choices in a flight of TLS, and replaces its key shares, so that tests can
+//! tamper with them.
 //!
 //! A flight is all bytes that one side sends at once. Its plain records come first, because hellos
 //! are never encrypted. All functions are safe on arbitrary bytes and return `None` for bytes that
@@ -40,7 +41,8 @@ const MAX_RECORD_BYTES: usize = 1 << 14;
 const RECORD_HEADER_BYTES: usize = 5;
 const CHANGE_CIPHER_SPEC: u8 = 20;
 const HANDSHAKE: u8 = 22;
-const HELLO_RETRY_RANDOM: [u8; 32] = [
+/// The random bytes of a ServerHello that make it a HelloRetryRequest (RFC 8446, section 4.1.3).
+pub const HELLO_RETRY_RANDOM: [u8; 32] = [
     0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91,
     0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
 ];
@@ -76,6 +78,19 @@ pub fn find_retry_group(flight: &[u8]) -> Option<u16> {
     let group = extension.u16()?;
     extension.finished()?;
     Some(group)
+}
+
+/// Returns the version that a ServerHello or HelloRetryRequest selects (RFC 8446, section 4.2.1).
+pub fn find_server_version(flight: &[u8]) -> Option<u16> {
+    let mut body = find_hello(flight, Hello::Server)?;
+    match body.clone().hello_extension(Hello::Server, TLSEXT_TYPE_supported_versions)? {
+        None => body.u16(),
+        Some(mut extension) => {
+            let version = extension.u16()?;
+            extension.finished()?;
+            Some(version)
+        }
+    }
 }
 
 /// True if the flight starts with a HelloRetryRequest.
@@ -330,6 +345,7 @@ mod tests {
         assert_eq!(find_server_key_share(&flight), None);
 
         let flight = server();
+        assert_eq!(find_server_version(&flight), Some(0x0304));
         let share = find_server_key_share(&flight).unwrap();
         assert_eq!((share.group, &flight[share.bytes]), (29, &[1, 2, 3][..]));
         assert_eq!(find_client_key_shares(&flight), None);
@@ -338,6 +354,9 @@ mod tests {
 
     #[test]
     fn absent_extensions_are_not_malformed() {
+        let old = flight(SSL3_MT_SERVER_HELLO, &[]);
+        assert_eq!(find_server_version(&old), Some(0x0303));
+        assert_eq!(find_server_version(&client()), None);
         let flight = flight(SSL3_MT_CLIENT_HELLO, &GROUPS);
         assert_eq!(find_client_key_shares(&flight), Some(Vec::new()));
     }
@@ -390,6 +409,7 @@ mod tests {
             }
             find_server_key_share(flight).map(|share| share.replace(flight, &[]));
             find_retry_group(flight);
+            find_server_version(flight);
             find_supported_groups(flight);
             server_choice(flight);
             server_choice(flight.get(11..).unwrap_or_default());

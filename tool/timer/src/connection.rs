@@ -159,17 +159,10 @@ impl<E: Workload> Target<E> {
     }
 }
 
-/// Returns the name in our table of groups, otherwise libssl's name, otherwise the code point.
+/// Returns the name in our tables of groups, otherwise libssl's name, otherwise the code point.
 fn name_of(id: u16, libssls: Option<&str>) -> String {
-    let ours = kex::TLS_GROUPS.iter().find(|group| group.code_point == id);
-    match (ours, libssls) {
-        (Some(group), _) => group.name.into(),
-        // The name of the curve, which OpenSSL 3.0 returns.
-        (None, Some("secp256r1")) => "P-256".into(),
-        (None, Some("x25519")) => "X25519".into(),
-        (None, Some(name)) => name.into(),
-        (None, None) => format!("{id:#06x}"),
-    }
+    let name = kex::group_name(id).or(libssls);
+    name.map_or_else(|| kex::shown_group(id), str::to_owned)
 }
 
 fn certificate(key: PeerKey) -> String {

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use output::Failure;
 
@@ -18,11 +20,12 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Looks up `HOST:PORT` and takes the first of its addresses that accepts a connection.
+    /// Looks up `HOST:PORT` and takes the first of its addresses that accepts a connection. The name
+    /// service may take `timeout`, each address too, and all addresses twice `timeout`.
     ///
     /// # Errors
     /// The text does not have that form, the host is not known, or none of its addresses accepts a
-    /// connection within `timeout`.
+    /// connection in time.
     pub fn find(text: &str, timeout: Duration) -> Result<Self, Failure> {
         let (host, port) = split(text)?;
         Self::at(host, port, timeout)
@@ -34,10 +37,17 @@ impl Endpoint {
     /// The same as [`Endpoint::find`].
     pub fn at(host: &str, port: u16, timeout: Duration) -> Result<Self, Failure> {
         let name = format!("{host}:{port}");
-        let addresses = (host, port).to_socket_addrs().map_err(Failure::about(&name))?;
+        let addresses = look_up(host, port, timeout);
+        let addresses =
+            addresses.map_err(|error| Failure::about(&name)(in_words(&error, timeout)))?;
+        let give_up = Instant::now() + 2 * timeout;
         let mut last = None;
         for address in addresses {
-            match TcpStream::connect_timeout(&address, timeout) {
+            let left = give_up.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            match TcpStream::connect_timeout(&address, left.min(timeout)) {
                 Ok(_) => return Ok(Self { host: host.into(), port, address }),
                 Err(error) => last = Some(error),
             }
@@ -72,6 +82,19 @@ impl fmt::Display for Endpoint {
         }
         write!(f, "{}:{}", self.host, self.port)
     }
+}
+
+/// Asks the name service, which has time limits of its own that can be long.
+fn look_up(host: &str, port: u16, timeout: Duration) -> io::Result<Vec<SocketAddr>> {
+    let host = host.to_owned();
+    let (sender, receiver) = mpsc::channel();
+    // A thread that is still waiting ends with the process.
+    thread::spawn(move || {
+        let found = (host.as_str(), port).to_socket_addrs().map(Vec::from_iter);
+        let _ = sender.send(found);
+    });
+    let found = receiver.recv_timeout(timeout);
+    found.unwrap_or_else(|_| Err(io::Error::other("the name service does not answer in time")))
 }
 
 /// Splits host and port; an IPv6 address stands in brackets.

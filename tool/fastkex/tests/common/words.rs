@@ -4,14 +4,7 @@
 
 use openssl_runtime::wire;
 
-/// Returns the name of a code point.
-pub(crate) fn name_of(id: u16) -> String {
-    let ours = kex::TLS_GROUPS.iter().find(|group| group.code_point == id);
-    ours.map_or_else(
-        || if id == 0x1D { "X25519".into() } else { format!("{id:#x}") },
-        |group| group.name.into(),
-    )
-}
+pub(crate) use kex::shown_group as name_of;
 
 /// Finds the group in nginx's page: a name, or a code point.
 pub(crate) fn in_nginx_page(page: &str) -> Option<String> {

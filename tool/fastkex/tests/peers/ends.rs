@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{fmt, fs};
 
 use kex::TlsGroup;
-use testbed::{Stage, free_ports};
+use testbed::{Server, Stage, free_ports};
 
 use crate::absent;
 use crate::words::*;
@@ -182,18 +182,41 @@ impl End {
     }
 }
 
+/// Starts a server, whose first choice is this group if it has it, and returns its port.
+fn start(scene: &Scene, server: &End, group: &TlsGroup, stays: bool) -> (Server, u16) {
+    let about = format!("server {}, {}", server.name, group.name);
+    let [told] = free_ports().unwrap();
+    let mut command = server.server(scene, group, told, stays);
+    let running = scene
+        .stage()
+        .start(&scene.name("server"), &mut command, |log| server.port(log, told).is_some())
+        .unwrap_or_else(|failure| panic!("{about}: {failure}"));
+    let port = server.port(&running.log().unwrap(), told).unwrap();
+    (running, port)
+}
+
+/// Returns the groups that `fastkex check` finds at a server whose first choice is this group.
+pub(crate) fn found_groups(scene: &Scene, server: &End, group: &TlsGroup) -> Vec<String> {
+    let (running, port) = start(scene, server, group, false);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fastkex"));
+    command.args(["check", &format!("127.0.0.1:{port}"), "--json"]);
+    let ended = scene.stage().run(&mut command).unwrap();
+    let about = || format!("{}: {}\n{}", server.name, ended.errors, brief(&running.log().unwrap()));
+    let report = serde_json::from_str(&ended.output);
+    let report: serde_json::Value = report.unwrap_or_else(|error| panic!("{error}: {}", about()));
+    let all_arrive = report["client_hellos"].as_array().unwrap();
+    assert!(all_arrive.iter().all(|hello| hello["answered"] == true), "{report}: {}", about());
+    let groups = report["groups"].as_array().unwrap().iter();
+    groups.map(|group| group["name"].as_str().unwrap().to_owned()).collect()
+}
+
 /// Connects two programs, whose first choice is this group if they have it, and returns what the
 /// server and the client report.
 pub(crate) fn connect(scene: &Scene, server: &End, client: &End, group: &TlsGroup) -> [Report; 2] {
     let about = format!("server {}, client {}, {}", server.name, client.name, group.name);
     let stage = scene.stage();
-    let [told] = free_ports().unwrap();
-    let mut command = server.server(scene, group, told, client.stays());
-    let running = stage
-        .start(&scene.name("server"), &mut command, |log| server.port(log, told).is_some())
-        .unwrap_or_else(|failure| panic!("{about}: {failure}"));
+    let (running, port) = start(scene, server, group, client.stays());
     let log = || running.log().unwrap();
-    let port = server.port(&log(), told).unwrap();
 
     let mut command = client.client(scene, group, port);
     let (process, output) = if client.stays() {

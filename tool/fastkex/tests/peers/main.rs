@@ -10,7 +10,7 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use counts::{Purpose, taken};
-use ends::{End, FALLBACK, Report, Scene, connect};
+use ends::{End, FALLBACK, Report, Scene, connect, found_groups};
 use kex::{TLS_GROUPS, TlsGroup, group_named};
 use words::{in_java_log, in_node_trace, in_python_messages};
 
@@ -40,6 +40,10 @@ impl Peer {
         }
         let groups = if has_none { vec![usual] } else { self.groups.clone() };
         for group in groups {
+            let found = found_groups(scene, &self.end, group);
+            let expected = if has_none { FALLBACK } else { group.name };
+            let has_it = found.iter().any(|name| name == expected);
+            assert!(has_it, "fastkex check {}, {expected}: {found:?}", self.end.name);
             for with_module in [true, false] {
                 // The groups without the module do not depend on the first choice.
                 if !with_module && (has_none || group != usual) {
