@@ -22,7 +22,7 @@ pub mod time;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Faster and post-quantum TLS 1.3 key exchange in unmodified applications
 #[derive(Parser, Debug)]
@@ -40,6 +40,11 @@ enum Command {
     Speed(speed::Speed),
     Stats(stats::Stats),
     Time(Box<time::Time>),
+}
+
+/// Returns the definition of the command line, of which man pages and completions are made.
+pub fn command() -> clap::Command {
+    Arguments::command()
 }
 
 /// Runs the command with the arguments of this process, and returns its exit status.
