@@ -23,7 +23,7 @@ pub mod time;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Faster and post-quantum TLS 1.3 key exchange in unmodified applications
 #[derive(Parser, Debug)]
@@ -42,6 +42,11 @@ enum Command {
     Kat(kat::Kat),
     Speed(speed::Speed),
     Time(Box<time::Time>),
+}
+
+/// Returns the definition of the command line, of which man pages and completions are made.
+pub fn command() -> clap::Command {
+    Arguments::command()
 }
 
 /// Runs the command with the arguments of this process, and returns its exit status.
