@@ -6,6 +6,7 @@
 
 pub mod curves;
 mod doctor;
+mod enable;
 mod groups;
 pub mod interrupt;
 pub mod json;
@@ -36,6 +37,8 @@ struct Arguments {
 enum Command {
     Run(run::Run),
     Doctor(doctor::Doctor),
+    Enable(Box<enable::Enable>),
+    Disable(enable::Disable),
     Kat(kat::Kat),
     Speed(speed::Speed),
     Stats(stats::Stats),
@@ -47,6 +50,8 @@ pub fn main() -> ExitCode {
     output::main("fastkex", |arguments: Arguments| match arguments.command {
         Command::Run(run) => run.run(),
         Command::Doctor(doctor) => doctor.run(),
+        Command::Enable(enable) => enable.run(),
+        Command::Disable(disable) => disable.run(),
         Command::Kat(kat) => kat.run(),
         Command::Speed(speed) => speed.run(),
         Command::Stats(stats) => stats.run(),
