@@ -99,14 +99,15 @@ impl Set {
         let keys = keys.into_iter().chain(statistics);
         let keys: Vec<_> = keys.map(|(key, value)| (key.to_owned(), value)).collect();
         let properties = Some(preference(uses_fastkex));
-        let module = &self.module;
+        let module = Some(self.module.as_path());
         let ours = Addition { release, provider, module, keys: &keys, groups, properties };
         self.stage.write(BASE, FULL_HANDSHAKES)?;
         let mut text = self.add(BASE, &ours)?;
         for (index, module) in self.further.iter().enumerate() {
             let provider = &further_name(index);
             let (groups, properties) = (None, None);
-            let one = Addition { release, provider, module, keys: &[], groups, properties };
+            let (module, keys) = (Some(module.as_path()), [].as_slice());
+            let one = Addition { release, provider, module, keys, groups, properties };
             let base = self.name("base") + ".cnf";
             self.stage.write(&base, &text)?;
             text = self.add(&base, &one)?;

@@ -7,6 +7,7 @@
 mod check;
 pub mod curves;
 mod doctor;
+mod enable;
 mod groups;
 pub mod interrupt;
 pub mod json;
@@ -35,10 +36,12 @@ struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    Run(run::Run),
     Check(check::Check),
+    Enable(Box<enable::Enable>),
+    Disable(enable::Disable),
     Doctor(doctor::Doctor),
     Stats(stats::Stats),
+    Run(run::Run),
     Kat(kat::Kat),
     Speed(speed::Speed),
     Time(Box<time::Time>),
@@ -55,6 +58,8 @@ pub fn main() -> ExitCode {
         Command::Run(run) => run.run(),
         Command::Check(check) => check.run(),
         Command::Doctor(doctor) => doctor.run(),
+        Command::Enable(enable) => enable.run(),
+        Command::Disable(disable) => disable.run(),
         Command::Kat(kat) => kat.run(),
         Command::Speed(speed) => speed.run(),
         Command::Stats(stats) => stats.run(),

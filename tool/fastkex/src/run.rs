@@ -1,6 +1,6 @@
 //! `fastkex run`: runs a program with the provider active, without any change to the system.
 
-mod file;
+pub(crate) mod file;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -110,7 +110,7 @@ fn configuration(
     let groups = groups.or_else(|| (!is_kept).then(|| recommended(Role::Server, release)));
     let provider = interpretation.as_ref().and_then(|found| found.provider(PROVIDER));
     let keys = keys(program, provider);
-    let properties = Some(PROPERTIES);
+    let (module, properties) = (Some(module), Some(PROPERTIES));
     let addition =
         Addition { release, provider: PROVIDER, module, keys: &keys, groups, properties };
     compose(base, &addition).map_err(|error| Failure::new(error.to_string()))

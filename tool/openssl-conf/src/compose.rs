@@ -30,8 +30,9 @@ pub struct Addition<'a> {
     pub release: Release,
     /// The provider's name, of letters, digits, `_` and `-`.
     pub provider: &'a str,
-    /// The path of its module.
-    pub module: &'a Path,
+    /// The path of its module; `None` if OpenSSL finds the module by the provider's name in its
+    /// folder of modules.
+    pub module: Option<&'a Path>,
     /// Further keys of its section and their values.
     pub keys: &'a [(String, String)],
     /// The groups of every TLS context; `None` leaves them unchanged.
@@ -146,7 +147,7 @@ impl std::error::Error for ComposeError {
 /// See [`ComposeError`].
 pub fn compose(base: Option<Base<'_>>, addition: &Addition<'_>) -> Result<String, ComposeError> {
     let Addition { release, provider, module, keys, groups, properties } = *addition;
-    let module = utf8(module)?;
+    let module = module.map(utf8).transpose()?;
     if provider.is_empty()
         || !provider.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
     {
@@ -182,7 +183,8 @@ pub fn compose(base: Option<Base<'_>>, addition: &Addition<'_>) -> Result<String
         let fresh = format!("{provider}_default");
         draft.provider(&before, &list, "default", &fresh, &[("activate", "1")]);
     }
-    let mut settings = vec![("module", module), ("activate", "1")];
+    let module_key = module.map(|module| ("module", module));
+    let mut settings: Vec<_> = module_key.into_iter().chain([("activate", "1")]).collect();
     settings.extend(keys.iter().map(|(key, value)| (key.as_str(), value.as_str())));
     draft.provider(&before, &list, provider, &format!("{provider}_provider"), &settings);
     if let Some(groups) = groups {
@@ -325,10 +327,10 @@ impl Draft {
         &self,
         before: &Interpretation,
         addition: &Addition<'_>,
-        module: &str,
+        module: Option<&str>,
     ) -> Result<(), ComposeError> {
         let given = addition.keys.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        for (key, value) in given.chain([("module", module)]) {
+        for (key, value) in given.chain(module.map(|module| ("module", module))) {
             if self.config.section(value).is_some() {
                 let (key, value) = (key.to_owned(), value.to_owned());
                 return Err(ComposeError::ValueIsSection { key, value });
@@ -336,12 +338,8 @@ impl Draft {
         }
         let after = Interpretation::new(&self.config, addition.release);
         let ours = after.providers.iter().any(|provider| {
-            let set_to = |entry: &Option<Entry>, value: &str| {
-                entry.as_ref().is_some_and(|entry| entry.value == value)
-            };
-            provider.active
-                && provider.name == addition.provider
-                && set_to(&provider.module, module)
+            let named = provider.module.as_ref().map(|entry| entry.value.as_str());
+            provider.active && provider.name == addition.provider && named == module
         });
         let default = !before.default_is_implicit() || after.is_active("default");
         let groups = addition.groups.is_none_or(|groups| {

@@ -468,7 +468,7 @@ fn composed_configurations() {
         let addition = Addition {
             release,
             provider: "base",
-            module: Path::new("/a $module \"of\" #ours\\"),
+            module: Some(Path::new("/a $module \"of\" #ours\\")),
             keys: &[],
             groups: Some("P-521:X25519"),
             properties: Some("?provider=ours"),
@@ -588,7 +588,7 @@ fn the_program_openssl() {
         let addition = Addition {
             release,
             provider: "legacy",
-            module: &module,
+            module: Some(&module),
             keys: &[],
             groups: Some("X25519"),
             properties: Some("?provider=ours"),

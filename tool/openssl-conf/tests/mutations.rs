@@ -69,7 +69,7 @@ fn mutated_configurations() {
             let addition = Addition {
                 release,
                 provider: "fastkex",
-                module: Path::new("/m.so"),
+                module: Some(Path::new("/m.so")),
                 keys: &[],
                 groups: Some("A"),
                 properties: Some("?provider=ours"),

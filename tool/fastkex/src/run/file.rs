@@ -172,7 +172,7 @@ impl Place {
 
 /// Checks that only `user` and root can change the contents of a folder. A sticky bit is not
 /// enough: it protects existing files, but not a name that has become free.
-fn check_folder(folder: &Path, user: Uid) -> Result<(), String> {
+pub(crate) fn check_folder(folder: &Path, user: Uid) -> Result<(), String> {
     let data = at(folder, folder.symlink_metadata())?;
     let shown = folder.display();
     if !data.is_dir() {
