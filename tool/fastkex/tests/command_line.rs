@@ -6,7 +6,8 @@ use std::process::Output;
 
 use common::{PROGRAM, Tool, stderr, stdout};
 
-const SUBCOMMANDS: [&str; 6] = ["run", "doctor", "stats", "kat", "speed", "time"];
+const SUBCOMMANDS: [&str; 9] =
+    ["check", "enable", "disable", "doctor", "stats", "run", "kat", "speed", "time"];
 /// The start of a colour.
 const ESCAPE: &str = "\x1b[";
 
