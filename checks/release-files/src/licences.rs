@@ -55,7 +55,8 @@ pub(crate) fn collect(packages: &[String]) -> Result<String, Failure> {
     }
 
     let mut document = format!(
-        "These crates are linked into {}.\nThe Rust standard library is, too.\n\n{lines}",
+        "These crates are linked into {}, and the Rust standard library:\n\n{lines}\
+         standard library: MIT OR Apache-2.0, see https://www.rust-lang.org/policies/licenses\n",
         packages.join(", ")
     );
     // The texts most crates have come first.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
 use output::Failure;
@@ -12,7 +13,8 @@ use time::OffsetDateTime;
 /// <https://reproducible-builds.org/specs/source-date-epoch/>.
 const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
-/// Writes a man page of the command and of each of its subcommands, and completions for shells.
+/// Writes a man page of the command and of each of its subcommands at any level, and completions for
+/// shells.
 ///
 /// # Errors
 /// A file cannot be written, or the time of the release is not a number.
@@ -27,8 +29,7 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
 
     let pages = folder.join("man1");
     created(&pages)?;
-    let subcommands = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
-    for described in std::iter::once(&command).chain(subcommands) {
+    for described in with_subcommands(&command) {
         let page = Man::new(described.clone())
             .date(&date)
             .source(&release)
@@ -42,6 +43,12 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
             .map_err(Failure::about(folder.display()))?;
     }
     Ok(())
+}
+
+/// Returns a command and all commands below it.
+fn with_subcommands(command: &Command) -> Vec<&Command> {
+    let shown = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+    std::iter::once(command).chain(shown.flat_map(with_subcommands)).collect()
 }
 
 /// Makes a folder and returns it.
@@ -80,17 +87,21 @@ mod tests {
         write(folder.path()).unwrap();
         let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
         let completions = ["bash/fastkex.bash", "zsh/_fastkex", "fish/fastkex.fish"].map(read);
-        let overview = read("man1/fastkex.1");
+        let mut command = fastkex::command();
+        command.build();
         let mut options = 0;
-        for subcommand in fastkex::command().get_subcommands() {
-            let name = subcommand.get_name();
-            let page = read(&format!("man1/fastkex-{name}.1"));
-            assert!(page.starts_with(".ie") || page.contains(&format!(".TH fastkex-{name} 1")));
-            assert!(overview.contains(&format!("fastkex\\-{name}(1)")), "{name}: {overview}");
-            for text in &completions {
-                assert!(text.contains(name), "{name}");
+        for described in with_subcommands(&command) {
+            let name = described.get_display_name().unwrap();
+            let page = read(&format!("man1/{name}.1"));
+            assert!(page.contains(&format!("\n.TH {name} 1 ")), "{page}");
+            for subcommand in described.get_subcommands() {
+                let reference = format!("{name}-{}(1)", subcommand.get_name());
+                assert!(page.contains(&reference.replace('-', "\\-")), "{reference}: {page}");
+                for text in &completions {
+                    assert!(text.contains(subcommand.get_name()), "{name}");
+                }
             }
-            for option in subcommand.get_arguments().filter_map(|option| option.get_long()) {
+            for option in described.get_arguments().filter_map(|option| option.get_long()) {
                 let in_page = format!("\\-\\-{}", option.replace('-', "\\-"));
                 assert!(page.contains(&in_page), "{name}: {option}: {page}");
                 assert!(completions[..2].iter().all(|text| text.contains(&format!("--{option}"))));
@@ -98,6 +109,6 @@ mod tests {
                 options += 1;
             }
         }
-        assert!(options > 10, "{options}");
+        assert!(options > 20, "{options}");
     }
 }

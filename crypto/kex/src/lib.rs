@@ -49,6 +49,8 @@ pub use hybrid::{Ephemeral, ExchangeFirst, Hybrid, KemFirst, Order};
 pub use lanes::{Backend, BackendError};
 pub use libraries::{MlKem, Sntrup};
 pub use nist::{Curve, Ecdh, P256, P384, Point, Scalar};
-pub use other_groups::{OTHER_GROUPS, OtherGroup, group_name, is_post_quantum, shown_group};
+pub use other_groups::{
+    OTHER_GROUPS, OtherGroup, code_point_named, group_name, is_post_quantum, shown_group,
+};
 pub use traits::{ExchangePart, Kem, KeyExchange, KeyPair, Storable};
 pub use x25519::{Secret as X25519Secret, X25519};

@@ -44,6 +44,12 @@ pub static OTHER_GROUPS: &[OtherGroup] = &[
     classical("ffdhe8192", 0x0104),
 ];
 
+/// The names and code points of all groups.
+fn all() -> impl Iterator<Item = (&'static str, u16)> {
+    let ours = TLS_GROUPS.iter().map(|group| (group.name, group.code_point));
+    ours.chain(OTHER_GROUPS.iter().map(|group| (group.name, group.code_point)))
+}
+
 /// Whether a part of the group resists quantum computers. False for unknown groups.
 pub fn is_post_quantum(code_point: u16) -> bool {
     let other = OTHER_GROUPS.iter().find(|group| group.code_point == code_point);
@@ -54,9 +60,13 @@ pub fn is_post_quantum(code_point: u16) -> bool {
 
 /// The name of the group with this code point; `None` if it is not in a table.
 pub fn group_name(code_point: u16) -> Option<&'static str> {
-    let ours = TLS_GROUPS.iter().map(|group| (group.code_point, group.name));
-    let others = OTHER_GROUPS.iter().map(|group| (group.code_point, group.name));
-    ours.chain(others).find(|(number, _)| *number == code_point).map(|(_, name)| name)
+    all().find(|(_, number)| *number == code_point).map(|(name, _)| name)
+}
+
+/// The code point of the group called `name`, in upper or lower case; `None` if it is not in a
+/// table.
+pub fn code_point_named(name: &str) -> Option<u16> {
+    all().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, number)| number)
 }
 
 /// The name of the group with this code point, or the code point in hexadecimal.
@@ -72,19 +82,17 @@ mod tests {
 
     #[test]
     fn each_group_is_in_one_table() {
-        let ours = TLS_GROUPS.iter().map(|group| (group.code_point, group.name));
-        let others = OTHER_GROUPS.iter().map(|group| (group.code_point, group.name));
-        let all: Vec<_> = ours.chain(others).collect();
-        let points: HashSet<_> = all.iter().map(|(point, _)| point).collect();
-        let names: HashSet<_> = all.iter().map(|(_, name)| name.to_lowercase()).collect();
-        assert_eq!((points.len(), names.len()), (all.len(), all.len()));
-        for (point, name) in all {
-            assert_eq!(group_name(point), Some(name));
+        let points: HashSet<_> = all().map(|(_, point)| point).collect();
+        let names: HashSet<_> = all().map(|(name, _)| name.to_lowercase()).collect();
+        assert_eq!((points.len(), names.len()), (all().count(), all().count()));
+        for (name, point) in all() {
+            assert_eq!((group_name(point), code_point_named(name)), (Some(name), Some(point)));
         }
     }
 
     #[test]
     fn unknown_groups_are_shown_by_number() {
+        assert_eq!(code_point_named("x25519mlkem1024"), None);
         assert_eq!(
             [0x11EC, 0x001D, 0x0017, 0x0A0A].map(shown_group),
             ["X25519MLKEM768", "X25519", "P-256", "0x0a0a"]

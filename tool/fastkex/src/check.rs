@@ -73,13 +73,17 @@ const TOTAL: u32 = 20;
 
 impl Check {
     pub(crate) fn run(&self) -> Outcome {
+        let libraries = match timer::libraries(self.libssl.as_deref()) {
+            Err(failure) if self.libssl.is_some() => return Err(failure),
+            // Problems of this machine's OpenSSL do not concern the server.
+            libraries => libraries,
+        };
         let endpoint = Endpoint::find(&self.server, self.timeout)?;
         let name = match &self.name {
             Some(name) => Some(name.clone()),
             None => name_of_host(endpoint.host())?,
         };
-        // Problems of this machine's OpenSSL do not concern the server.
-        let client = OwnClient::new(self.libssl.as_deref(), name.as_deref());
+        let client = libraries.and_then(|libraries| OwnClient::new(&libraries, name.as_deref()));
         let target = Target {
             address: endpoint.address(),
             name,

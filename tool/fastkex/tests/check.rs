@@ -765,6 +765,7 @@ fn bad_arguments_are_refused() {
     let unknown = scene.check("no-such-host.invalid:443", &["--timeout", "10"]);
     assert_refused(&unknown, "no-such-host.invalid:443: ");
     let check = |arguments: &[&str]| scene.check("127.0.0.1:9", arguments);
+    assert_refused(&check(&["--libssl", "/no/such"]), "/no/such: expected a file called libssl");
     assert_misused(&check(&["--name", "a b"]), "expected a host name");
     assert_misused(&check(&["--name", ""]), "expected a host name");
     assert_misused(&check(&["--timeout", "0"]), "expected a number from 0.001 to 3600");

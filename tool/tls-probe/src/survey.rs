@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use kex::{OTHER_GROUPS, TLS_GROUPS};
+use kex::{OTHER_GROUPS, RECOMMENDED_GROUPS, TLS_GROUPS, code_point_named};
 use openssl_runtime::{Alert, wire};
 use output::Failure;
 
@@ -98,14 +98,11 @@ pub struct Given {
     pub delivery: Delivery,
 }
 
-/// X25519MLKEM768 and X25519, of which browsers send key shares.
-const BROWSERS_SHARES: [u16; 2] = [0x11EC, 0x001D];
-/// What browsers offer besides: P-256 and P-384.
-const BROWSERS_OTHERS: [u16; 2] = [0x0017, 0x0018];
+/// The groups of browsers' ClientHellos, which have key shares of the first two.
+const BROWSERS_GROUPS: [&str; 4] = [RECOMMENDED_GROUPS[0], "X25519", "P-256", "P-384"];
+const BROWSERS_SHARES: usize = 2;
 /// Bytes of a ClientHello of browsers, or some fewer: more than a segment on Ethernet has.
 const BROWSERS_BYTES: usize = 1700;
-/// Groups of which a small share can be made, most usual first.
-const SMALL_SHARES: [u16; 3] = [0x001D, 0x0017, 0x0018];
 /// Bytes of the first piece of a split ClientHello: it ends inside of the record's header.
 const IN_HEADER: usize = 3;
 /// More connections than any server needs.
@@ -152,13 +149,14 @@ impl<'a> Asking<'a> {
 
     fn run(&mut self, survey: &Survey<'_>) -> Result<Surveyed, Failure> {
         let candidates = candidates(survey.with_private_groups);
-        let [hybrid, x25519] = BROWSERS_SHARES
-            .map(|group| key_share(group).ok_or_else(|| Failure::new("cannot make key shares")));
-        let (hybrid, x25519) = (hybrid?, x25519?);
-        let few = [&x25519];
-        let both = [&hybrid, &x25519];
+        let browsers = browsers_groups();
+        let shares: Vec<_> = browsers.iter().map_while(|&group| key_share(group)).collect();
+        let Some([hybrid, x25519]) = shares.first_chunk::<BROWSERS_SHARES>() else {
+            return Err(Failure::new("cannot make key shares"));
+        };
+        let few = [x25519];
+        let both = [hybrid, x25519];
         let small = self.hello(Versions::Tls12And13, &candidates, &few);
-        let browsers = [&BROWSERS_SHARES[..], &BROWSERS_OTHERS].concat();
         let large = ClientHello {
             at_least: BROWSERS_BYTES,
             ..self.hello(Versions::Tls12And13, &browsers, &both)
@@ -319,7 +317,8 @@ impl<'a> Asking<'a> {
     fn keeps(&mut self, groups: &Groups) -> Option<Keeps> {
         let preferred = groups.tiers.groups().next()?;
         let has = |group: &u16| *group != preferred && groups.tiers.groups().any(|g| g == *group);
-        let share = key_share(SMALL_SHARES.into_iter().find(has)?)?;
+        // A share without a KEM is small.
+        let share = key_share(browsers_groups().into_iter().skip(1).find(has)?)?;
         let (offered, shares) = ([preferred, share.group], [&share]);
         let hello = self.hello(Versions::Tls13, &offered, &shares);
         let outcome = self.ask(&hello, &record(&hello).ok()?, None)?.outcome;
@@ -386,6 +385,11 @@ fn record(hello: &ClientHello<'_>) -> Result<Vec<u8>, Failure> {
     hello.record().map_err(Failure::new)
 }
 
+/// Returns the code points of [`BROWSERS_GROUPS`].
+fn browsers_groups() -> Vec<u16> {
+    BROWSERS_GROUPS.iter().filter_map(|name| code_point_named(name)).collect()
+}
+
 /// Returns the groups to ask for. Those that resist quantum computers come first: that is what a
 /// server sees that follows the client's order.
 fn candidates(with_private: bool) -> Vec<u16> {
@@ -444,7 +448,8 @@ mod tests {
     fn private_groups_are_asked_for_on_request_only() {
         let private = |list: &[u16]| list.iter().any(|id| kex::PRIVATE_CODE_POINTS.contains(id));
         assert!(!private(&candidates(false)) && private(&candidates(true)));
-        assert_eq!(candidates(false)[0], BROWSERS_SHARES[0]);
+        assert_eq!(browsers_groups(), [0x11EC, 0x001D, 0x0017, 0x0018]);
+        assert_eq!(candidates(false)[0], browsers_groups()[0]);
         // They fit into one segment, with a share of X25519 and a name.
         let share = key_share(0x1D).unwrap();
         let name = "a".repeat(255);

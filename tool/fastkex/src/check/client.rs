@@ -1,8 +1,8 @@
 //! The ClientHello that programs on this machine would send.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use openssl_runtime::{Error, LibraryContext, MemoryConnection, SslContext, TlsVersion};
+use openssl_runtime::{Error, Libraries, LibraryContext, MemoryConnection, SslContext, TlsVersion};
 
 use output::Failure;
 
@@ -18,12 +18,14 @@ pub(super) struct OwnClient {
 
 impl OwnClient {
     /// Makes the ClientHello for a server of this name.
-    pub(super) fn new(libssl: Option<&Path>, name: Option<&str>) -> Result<Self, Failure> {
-        let libraries = timer::libraries(libssl)?;
+    ///
+    /// # Errors
+    /// OpenSSL cannot make it with its configuration.
+    pub(super) fn new(libraries: &Libraries, name: Option<&str>) -> Result<Self, Failure> {
         let file = libraries.default_config_file();
         let configuration = file.exists().then_some(file);
         let make = || -> Result<Vec<u8>, Error> {
-            let context = LibraryContext::new(&libraries)?;
+            let context = LibraryContext::new(libraries)?;
             if let Some(file) = &configuration {
                 context.load_config(file)?;
             }

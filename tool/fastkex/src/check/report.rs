@@ -1,6 +1,6 @@
 //! What was found out about a server, as `--json` has it.
 
-use kex::{RECOMMENDED_GROUPS, group_named, is_post_quantum, shown_group};
+use kex::{RECOMMENDED_GROUPS, code_point_named, is_post_quantum, shown_group};
 use serde::Serialize;
 use timer::Endpoint;
 use tls_probe::{Delivery, Given, Groups, Order, Outcome, Surveyed, TLS_1_3, Target};
@@ -191,15 +191,11 @@ impl ThisMachine {
     }
 }
 
-/// The code point of the group that browsers prefer.
-fn browsers_group() -> Option<u16> {
-    group_named(RECOMMENDED_GROUPS[0]).map(|group| group.code_point)
-}
-
 fn verdict(surveyed: &Surveyed) -> Verdict {
     let whole = &surveyed.whole.outcome;
     let in_pieces = surveyed.splits.iter().all(|delivery| delivery.outcome.is_answer());
-    let is_wanted = |group: u16| Some(group) == browsers_group();
+    let wanted = code_point_named(RECOMMENDED_GROUPS[0]);
+    let is_wanted = |group: u16| Some(group) == wanted;
     if surveyed.version != Some(TLS_1_3) {
         Verdict::NoTls13
     } else if !whole.is_answer() {
