@@ -49,7 +49,7 @@ fn verdict(report: &Report) -> String {
             format!("{server} {has} does not answer a ClientHello with a key share of {WANTED}")
         }
         Verdict::Absent => format!(
-            "{server} does not take {WANTED}, so browsers get {chosen}: if it uses OpenSSL, 'fastkex doctor' there prints the lines that add it"
+            "{server} does not take {WANTED}, so browsers get {chosen}: if it uses OpenSSL, 'fastkex enable' there adds it"
         ),
         Verdict::NotChosen => format!(
             "{server} gives browsers {chosen}, and whether it has {WANTED} could not be found out"
