@@ -384,6 +384,9 @@ impl Plan<'_> {
     /// Makes the changes, and undoes them if the result does not work.
     fn make(&self, state: &State, libraries: &Libraries) -> Result<(), Failure> {
         let mut target = self.target.clone();
+        for edit in &target.edits {
+            files::remove_temporary(&self.root.real(&edit.path));
+        }
         for (index, contents) in &self.before {
             let edit = &mut target.edits[*index];
             edit.before = Some(state.keep(&edit.path, contents)?);
@@ -394,6 +397,8 @@ impl Plan<'_> {
                 during.folders.push(folder.clone());
             }
         }
+        // Parents come before what is in them.
+        during.folders.sort();
         during.put(target.clone());
         let mut after = during.clone();
         for edit in &mut target.edits {

@@ -62,12 +62,7 @@ pub(super) fn verify(
     if let Some(list) = list {
         let unknown = unknown_groups(&context, list, release).map_err(Failure::new)?;
         if !unknown.is_empty() {
-            let ours: Vec<_> = TLS_GROUPS.iter().map(|group| group.name).collect();
-            return Err(Failure::new(format!(
-                "unknown group {}: OpenSSL would ignore the whole list; ours are {}",
-                unknown.join(", "),
-                ours.join(", ")
-            )));
+            return Err(unusable(&unknown, &interpretation));
         }
         if !names_ours(list, release) {
             return Err(Failure::new(format!("none of our groups in '{list}': name one of them")));
@@ -106,6 +101,26 @@ pub(super) fn verify(
             )))
         }
     }
+}
+
+/// Returns the error for groups that OpenSSL does not know.
+fn unusable(unknown: &[String], interpretation: &Interpretation) -> Failure {
+    let names = unknown.join(", ");
+    let others: Vec<_> =
+        unknown.iter().filter(|name| group_named(name).is_none()).map(String::as_str).collect();
+    if !others.is_empty() {
+        let ours: Vec<_> = TLS_GROUPS.iter().map(|group| group.name).collect();
+        return Failure::new(format!(
+            "unknown group {}: OpenSSL would ignore the whole list; ours are {}",
+            others.join(", "),
+            ours.join(", ")
+        ));
+    }
+    let reason = match interpretation.default_properties() {
+        Some(entry) => format!("{}: default_properties = {}", entry.origin, entry.value),
+        None => format!("the key '{}' of the module's section", settings::GROUPS.name),
+    };
+    Failure::new(format!("OpenSSL would not take {names} from the module, because of {reason}"))
 }
 
 /// Returns the first group of the module in a list, or in OpenSSL's own.
