@@ -11,7 +11,9 @@ use std::process::{Command, Output};
 
 use common::{NOBODY, Tool, assert_refused, is_root, stderr, stdout};
 use openssl_conf::{Config, Interpretation, Release};
-use openssl_runtime::Libraries;
+use openssl_runtime::{
+    Certificate, InMemoryHandshake, KeyType, Libraries, LibraryContext, SslContext,
+};
 
 /// A system's configuration, without a line end at its end.
 const OPENSSL_CNF: &str = "\
@@ -757,6 +759,22 @@ fn each_release_of_openssl_is_enabled() {
         let text = image.run(&["enable"]);
         let shown = format!("with OpenSSL {}.{}.", release.major, release.minor);
         assert!(text.contains(&shown), "{text}");
+        // This release's own program reads the files, with the paths of this machine.
+        let real = |path: &str| image.path(path).display().to_string();
+        let own = image.read(OWN).replace(&format!("/{MODULE}"), &real(MODULE));
+        image.write("tmp/own.cnf", &own);
+        let include = format!(".include {}", real("tmp/own.cnf"));
+        let system = image.read("etc/ssl/openssl.cnf").replace(INCLUDE, &include);
+        image.write("tmp/openssl.cnf", &system);
+        let list = Command::new(prefix.join("bin/openssl"))
+            .args(["list", "-providers"])
+            .env("LD_LIBRARY_PATH", prefix.join("lib"))
+            .env("OPENSSL_CONF", image.path("tmp/openssl.cnf"))
+            .output();
+        let list = stdout(&list.unwrap());
+        assert!(list.contains("name: fastkex") && list.contains("Default Provider"), "{list}");
+        fs::remove_dir_all(image.path("tmp")).unwrap();
+
         let has_groups = image.read(OWN).contains("Groups = ");
         assert_eq!(has_groups, release < Release::new(3, 5), "{text}");
         let text = image.run(&["enable", "--service", "nginx"]);
@@ -773,14 +791,116 @@ fn each_release_of_openssl_is_enabled() {
     }
 }
 
+/// The default for all programs: the order of a server's own list does not matter to clients that
+/// send key shares of both groups, as OpenSSL from 3.5 on and browsers do.
+#[test]
+fn a_server_with_x25519_first_takes_the_key_share_that_comes_first() {
+    let Some(image) = Image::new() else { return };
+    let libraries = Libraries::system().unwrap();
+    let newer = artifacts::openssl_releases().into_iter().rev();
+    let newer = newer.filter_map(|prefix| Libraries::open_directory(prefix.join("lib")).ok());
+    let newer = { newer }.find(|other| other.version().major > libraries.version().major);
+    let Some(newer) = newer else {
+        return artifacts::skipped("no OpenSSL 4 beside OpenSSL 3 (make test-matrix)");
+    };
+    image.run(&["enable"]);
+    let own = image.read(OWN).replace(&format!("/{MODULE}"), image.path(MODULE).to_str().unwrap());
+    assert!(own.contains("Groups = X25519:X25519MLKEM768:"), "{own}");
+    let text = format!("{OPENSSL_CNF}\n{own}");
+    let ours = LibraryContext::new(&libraries).unwrap();
+    ours.load_config_text(&text).unwrap();
+    let theirs = LibraryContext::new(&newer).unwrap();
+    let certificate = Certificate::self_signed(&ours, KeyType::EcP256, &["localhost"]).unwrap();
+    let server = SslContext::server(&ours, &certificate).unwrap().build();
+    let group = |client: &SslContext| {
+        let report = InMemoryHandshake::new(client, &server).run(&mut |_, _| {}).unwrap();
+        assert!(report.is_ok(), "{report:?}");
+        (report.client.group.unwrap().id, report.client.hello_retry)
+    };
+    let client = || SslContext::client(&theirs).unwrap().without_verification();
+    assert_eq!(group(&client().build()), (0x11EC, false));
+    // One key share, of X25519: as a client with our configuration.
+    let cautious = client().groups("X25519:X25519MLKEM768").unwrap().build();
+    assert_eq!(group(&cautious), (0x001D, false));
+    let old = client().groups("X25519:P-256").unwrap().build();
+    assert_eq!(group(&old), (0x001D, false));
+}
+
+/// True if this process may mount file systems that no other sees.
+fn has_namespaces() -> bool {
+    let can_unshare = Command::new("unshare").args(["-m", "true"]).output();
+    let can_unshare = can_unshare.is_ok_and(|output| output.status.success());
+    if !can_unshare {
+        artifacts::skipped("no mount namespace can be had (run as root)");
+    }
+    can_unshare
+}
+
+#[test]
+fn a_file_system_that_takes_no_changes_is_an_error() {
+    let Some(image) = Image::new() else { return };
+    if !has_namespaces() {
+        return;
+    }
+    fs::create_dir_all(image.path("var/lib")).unwrap();
+    let before = image.tree();
+    let refuse = |mounts: &str, command: &[&str], expected: &str| {
+        let command = image.command(command);
+        let output = Command::new("unshare")
+            .args(["-m", "sh", "-c", &format!("cd \"$IMAGE\" && {mounts} && exec \"$0\" \"$@\"")])
+            .arg(command.get_program())
+            .args(command.get_args())
+            .env("IMAGE", &image.root)
+            .env_remove("FASTKEX_MODULE")
+            .output();
+        let output = output.unwrap();
+        let error = stderr(&output);
+        assert!(output.status.code() == Some(2) && error.lines().count() == 1, "{error}");
+        assert!(error.contains(expected), "{error}");
+    };
+    const READ_ONLY: &str = "mount --bind etc etc && mount -o remount,bind,ro etc";
+    for (mounts, expected) in [
+        (READ_ONLY, "Read-only file system"),
+        ("mount -t tmpfs -o ro,mode=755 none var/lib", "Read-only file system"),
+        ("mount -t tmpfs -o size=4k,mode=755 none var/lib", "No space left on device"),
+    ] {
+        refuse(mounts, &["enable"], expected);
+        assert_same(&image.tree(), &before);
+    }
+    image.run(&["enable"]);
+    let enabled = image.tree();
+    refuse(READ_ONLY, &["disable"], "Read-only file system");
+    assert_same(&image.tree(), &enabled);
+}
+
+#[test]
+fn only_root_changes_the_system() {
+    let Some(image) = Image::new() else { return };
+    if !is_root() {
+        return;
+    }
+    use std::os::unix::process::CommandExt;
+    for command in [["enable"], ["disable"]] {
+        let mut command = image.tool.command(&command);
+        match command.env_remove("FASTKEX_MODULE").uid(NOBODY).output() {
+            Ok(output) if stdout(&output) == "nothing is enabled\n" => {}
+            Ok(output) => {
+                assert_refused(&output, "only root can change the system's configuration")
+            }
+            Err(error) => {
+                artifacts::skipped(&format!("another user cannot run the command: {error}"))
+            }
+        }
+    }
+}
+
 /// Runs a script with a copy of this system's files, which the rest of the system does not see.
 #[test]
 fn programs_of_this_system_use_the_module() {
     let Some(image) = Image::new() else { return };
     let libraries = Libraries::system().unwrap();
-    let can_unshare = Command::new("unshare").args(["-m", "true"]).output();
-    if !is_root() || !can_unshare.is_ok_and(|output| output.status.success()) {
-        return artifacts::skipped("no mount namespace can be had (run as root)");
+    if !has_namespaces() {
+        return;
     }
     image.write("modules/x", "");
     fs::copy(image.path(MODULE), image.path("modules/fastkex.so")).unwrap();
