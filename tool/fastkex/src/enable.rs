@@ -193,6 +193,11 @@ impl Enable {
             Some(unit) => plan.add_drop_in(unit)?,
             None => plan.add_lines()?,
         }
+        // A link may lead elsewhere than before. What was changed there is still to be undone.
+        let others = plan.old.iter().flat_map(|old| &old.edits);
+        let others = others.filter(|old| plan.target.edit(&old.path).is_none()).cloned();
+        let others: Vec<_> = others.collect();
+        plan.target.edits.extend(others);
         Ok(plan)
     }
 }
@@ -252,6 +257,7 @@ impl Plan<'_> {
             lines: lines.to_vec(),
         });
         if let Some(after) = after {
+            edit.lines = lines.to_vec();
             edit.written.push(hash(&after.bytes));
             for folder in self.root.missing_folders(&place) {
                 if !self.folders.contains(&folder) {
@@ -354,7 +360,7 @@ impl Plan<'_> {
     /// Verifies the resulting configuration before it is written.
     fn verify_text(&self, libraries: &Libraries) -> Result<&'static TlsGroup, Failure> {
         let text = flattened(&self.system, &self.text, &self.module);
-        verify(libraries, self.release, &Source::Text(&text), &self.module.real)
+        verify(libraries, self.release, &Source::Text(&text), &self.module)
     }
 
     /// Verifies the configuration as it was written.
@@ -362,10 +368,10 @@ impl Plan<'_> {
         let own = own_path(self.service());
         let path = if self.service().is_some() { own.clone() } else { self.system.path.clone() };
         let verified = if self.root.is_system() {
-            verify(libraries, self.release, &Source::File(&path), &self.module.real)
+            verify(libraries, self.release, &Source::File(&path), &self.module)
         } else {
             self.text_of_files(libraries, &own).and_then(|text| {
-                verify(libraries, self.release, &Source::Text(&text), &self.module.real)
+                verify(libraries, self.release, &Source::Text(&text), &self.module)
             })
         };
         verified.map(drop).map_err(|failure| {

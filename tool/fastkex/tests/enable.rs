@@ -296,6 +296,60 @@ fn a_list_of_the_system_stays_if_it_names_our_groups() {
 }
 
 #[test]
+fn a_system_without_a_configuration_gets_one() {
+    let Some(image) = Image::new() else { return };
+    let file = image.path("etc/ssl/openssl.cnf");
+    for remove in [file.clone(), image.path("").join(&image.openssl).join("openssl.cnf")] {
+        fs::remove_file(remove).unwrap();
+        let before = image.tree();
+        image.run(&["enable", "--service", "nginx"]);
+        image.run(&["enable"]);
+        assert!(!image.read(OWN_NGINX).contains("\n.include"));
+        image.run(&["disable", "--all"]);
+        assert_same(&image.tree(), &before);
+    }
+}
+
+#[test]
+fn a_link_that_leads_elsewhere_does_not_hide_what_was_changed() {
+    let Some(image) = Image::new() else { return };
+    let link = image.path("").join(&image.openssl).join("openssl.cnf");
+    image.run(&["enable"]);
+    image.write("etc/other.cnf", OPENSSL_CNF);
+    fs::remove_file(&link).unwrap();
+    symlink("../../../etc/other.cnf", &link).unwrap();
+    image.run(&["enable"]);
+    assert!(image.read("etc/other.cnf").contains(INCLUDE));
+    image.run(&["disable"]);
+    for file in ["etc/other.cnf", "etc/ssl/openssl.cnf"] {
+        assert_eq!(image.read(file), OPENSSL_CNF, "{file}");
+    }
+}
+
+/// What is in the system's configuration by hand already, and what needs OpenSSL's own modules.
+#[test]
+fn other_providers_and_a_configuration_by_hand_stay() {
+    let Some(image) = Image::new() else { return };
+    let file = "etc/ssl/openssl.cnf";
+    let has_legacy = Libraries::system().unwrap().modules_dir().join("legacy.so").exists();
+    let legacy = if has_legacy { "legacy = legacy_sect\n" } else { "" };
+    let by_hand = format!(
+        "config_diagnostics = 1\nopenssl_conf = init\n[init]\nproviders = list\n[list]\ndefault = default_sect\n\
+         {legacy}fastkex = mine\n[default_sect]\nactivate = 1\n[legacy_sect]\nactivate = 1\n[mine]\n\
+         module = /old/fastkex.so\nstatistics = on\nactivate = 1\n"
+    );
+    image.write(file, &by_hand);
+    image.run(&["enable"]);
+    let found = image.interpretation();
+    let ours = found.provider("fastkex").unwrap();
+    assert_eq!(ours.module.as_ref().unwrap().value, format!("/{MODULE}"));
+    assert!(ours.own_parameters().any(|parameter| parameter.name == "statistics"));
+    assert!(found.is_active("default") && found.is_active("legacy") == has_legacy);
+    image.run(&["disable"]);
+    assert_eq!(image.read(file), by_hand);
+}
+
+#[test]
 fn edits_are_never_lost() {
     let Some(image) = Image::new() else { return };
     let file = "etc/ssl/openssl.cnf";

@@ -156,6 +156,12 @@ impl Module {
         Ok(module)
     }
 
+    /// Returns the folder in which OpenSSL is to find the module by the provider's name, for this
+    /// process; `None` if the configuration names the module by its path.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.real.parent().filter(|_| self.is_found)
+    }
+
     /// Finds the module in a root other than `/`. A path that was asked for may be given with the
     /// root or without it.
     fn inside(

@@ -10,6 +10,7 @@ use openssl_runtime::{
 };
 use output::Failure;
 
+use super::configuration::Module;
 use crate::groups::names_ours;
 use crate::run::{PROVIDER, environment, unknown_groups};
 
@@ -27,7 +28,7 @@ pub(super) fn verify(
     libraries: &Libraries,
     release: Release,
     source: &Source<'_>,
-    module: &Path,
+    module: &Module,
 ) -> Result<&'static TlsGroup, Failure> {
     let fail = |error: Error| Failure::new(format!("the configuration does not work: {error}"));
     let parsed = match source {
@@ -40,7 +41,7 @@ pub(super) fn verify(
         return Err(Failure::new(format!("OpenSSL stops reading: {problem}")));
     }
     let context = LibraryContext::new(libraries).map_err(fail)?;
-    if let Some(folder) = module.parent() {
+    if let Some(folder) = module.folder() {
         context.set_provider_search_path(folder).map_err(fail)?;
     }
     match source {
@@ -50,7 +51,7 @@ pub(super) fn verify(
     let active: Vec<_> = context.active_providers().into_iter().map(|found| found.name).collect();
     if !active.iter().any(|name| name == PROVIDER) {
         let reason = LibraryContext::new(libraries)
-            .and_then(|context| context.load_provider(&module.to_string_lossy()).map(drop));
+            .and_then(|context| context.load_provider(&module.real.to_string_lossy()).map(drop));
         return Err(match reason {
             Ok(()) => Failure::new("the module is not active in the resulting configuration"),
             Err(error) => Failure::new(error.to_string()),
