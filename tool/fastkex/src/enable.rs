@@ -135,9 +135,7 @@ impl Enable {
             None => "all programs".to_owned(),
         };
         let Some(state) = state else {
-            for note in &plan.notes {
-                output::line(note)?;
-            }
+            plan.print_notes()?;
             output::line(match plan.changes.is_empty() {
                 true => format!("already enabled for {name}: nothing to change"),
                 false => format!("nothing was changed (--dry-run); {} works", group.name),
@@ -146,9 +144,7 @@ impl Enable {
         };
         let is_new = !plan.changes.is_empty();
         plan.make(&state, &libraries)?;
-        for note in &plan.notes {
-            output::line(note)?;
-        }
+        plan.print_notes()?;
         output::line(format_args!(
             "{} for {name}: {} by {}, checked by handshakes with OpenSSL {}",
             if is_new { "enabled" } else { "already enabled" },
@@ -181,7 +177,8 @@ impl Enable {
             old: record.target(service.as_deref()).cloned(),
             target: Target { service, edits: Vec::new() },
             text: text.text.clone(),
-            notes: text.notes,
+            choices: text.notes,
+            notes: Vec::new(),
             changes: Vec::new(),
             folders: Vec::new(),
             before: Vec::new(),
@@ -196,6 +193,11 @@ impl Enable {
             Some(unit) => plan.add_drop_in(unit)?,
             None => plan.add_lines()?,
         }
+        // A link may lead elsewhere than before. What was changed there is still to be undone.
+        let others = plan.old.iter().flat_map(|old| &old.edits);
+        let others = others.filter(|old| plan.target.edit(&old.path).is_none()).cloned();
+        let others: Vec<_> = others.collect();
+        plan.target.edits.extend(others);
         Ok(plan)
     }
 }
@@ -212,6 +214,9 @@ struct Plan<'a> {
     target: Target,
     /// Our own configuration, as it will be.
     text: String,
+    /// What the choice of groups means.
+    choices: Vec<String>,
+    /// What else the administrator should know.
     notes: Vec<String>,
     changes: Vec<Change>,
     /// Folders to create.
@@ -223,6 +228,11 @@ struct Plan<'a> {
 impl Plan<'_> {
     fn service(&self) -> Option<&str> {
         self.target.service.as_deref()
+    }
+
+    fn print_notes(&self) -> Result<(), Failure> {
+        let choices = self.choices.iter().filter(|_| !self.changes.is_empty());
+        choices.chain(&self.notes).try_for_each(output::line)
     }
 
     fn place(&self, path: &Path) -> Result<Place, Failure> {
@@ -247,6 +257,7 @@ impl Plan<'_> {
             lines: lines.to_vec(),
         });
         if let Some(after) = after {
+            edit.lines = lines.to_vec();
             edit.written.push(hash(&after.bytes));
             for folder in self.root.missing_folders(&place) {
                 if !self.folders.contains(&folder) {
@@ -287,7 +298,11 @@ impl Plan<'_> {
                 )));
             }
         };
+        let is_same = after.is_none() && self.text == text;
         self.add(place, present, after, &[]);
+        if is_same && let Some(edit) = self.target.edits.last_mut() {
+            edit.written.push(hash(text.as_bytes()));
+        }
         Ok(())
     }
 
@@ -345,31 +360,39 @@ impl Plan<'_> {
     /// Verifies the resulting configuration before it is written.
     fn verify_text(&self, libraries: &Libraries) -> Result<&'static TlsGroup, Failure> {
         let text = flattened(&self.system, &self.text, &self.module);
-        verify(libraries, self.release, &Source::Text(&text), &self.module.real)
+        verify(libraries, self.release, &Source::Text(&text), &self.module)
     }
 
     /// Verifies the configuration as it was written.
     fn verify_files(&self, libraries: &Libraries) -> Result<(), Failure> {
         let own = own_path(self.service());
         let path = if self.service().is_some() { own.clone() } else { self.system.path.clone() };
-        let verified = match self.root.is_system() {
-            true => verify(libraries, self.release, &Source::File(&path), &self.module.real),
-            false => {
-                let system = System::read(self.root, libraries)?;
-                let own = files::read(&self.root.resolve(&own)?.real)?
-                    .unwrap_or_else(|| Contents::new(""));
-                let text = flattened(&system, &String::from_utf8_lossy(&own.bytes), &self.module);
-                verify(libraries, self.release, &Source::Text(&text), &self.module.real)
-            }
+        let verified = if self.root.is_system() {
+            verify(libraries, self.release, &Source::File(&path), &self.module)
+        } else {
+            self.text_of_files(libraries, &own).and_then(|text| {
+                verify(libraries, self.release, &Source::Text(&text), &self.module)
+            })
         };
         verified.map(drop).map_err(|failure| {
             Failure::new(format!("{failure}; that was found after the change, which is undone"))
         })
     }
 
+    /// Returns the configuration as it was written, for a root whose paths are not this process's.
+    fn text_of_files(&self, libraries: &Libraries, own: &Path) -> Result<String, Failure> {
+        let system = System::read(self.root, libraries)?;
+        let own = files::read(&self.root.resolve(own)?.real)?;
+        let own = own.unwrap_or_else(|| Contents::new(""));
+        Ok(flattened(&system, &String::from_utf8_lossy(&own.bytes), &self.module))
+    }
+
     /// Makes the changes, and undoes them if the result does not work.
     fn make(&self, state: &State, libraries: &Libraries) -> Result<(), Failure> {
         let mut target = self.target.clone();
+        for edit in &target.edits {
+            files::remove_temporary(&self.root.real(&edit.path));
+        }
         for (index, contents) in &self.before {
             let edit = &mut target.edits[*index];
             edit.before = Some(state.keep(&edit.path, contents)?);
@@ -380,24 +403,28 @@ impl Plan<'_> {
                 during.folders.push(folder.clone());
             }
         }
+        // Parents come before what is in them.
+        during.folders.sort();
         during.put(target.clone());
         let mut after = during.clone();
-        for (edit, old) in target.edits.iter_mut().zip(&self.target.edits) {
-            // Each file that was changed now holds what was written last.
-            let is_changed = self.changes.iter().any(|change| change.place.inside == old.path);
-            if is_changed
-                || files::read(&self.root.real(&edit.path))?
-                    .is_some_and(|file| edit.wrote(&file.bytes))
-            {
-                edit.written.drain(..edit.written.len().saturating_sub(1));
+        for edit in &mut target.edits {
+            // What the file will hold is enough.
+            let change = self.changes.iter().find(|change| change.place.inside == edit.path);
+            let result = match change.map(|change| &change.after) {
+                Some(After::File(contents)) => Some(contents.clone()),
+                _ => files::read(&self.root.real(&edit.path))?,
+            };
+            if let Some(result) = result.filter(|file| edit.wrote(&file.bytes)) {
+                edit.written = vec![hash(&result.bytes)];
             }
         }
         after.put(target);
         if self.changes.is_empty() {
             return if after == self.record { Ok(()) } else { state.write(&after) };
         }
-        state.write(&during)?;
-        let made = change::make_folders(self.root, &self.folders)
+        let made = state
+            .write(&during)
+            .and_then(|()| change::make_folders(self.root, &self.folders))
             .and_then(|()| change::make(&self.changes, || self.verify_files(libraries)));
         if let Err(failure) = made {
             change::remove_folders(self.root, &self.folders);

@@ -47,6 +47,9 @@ impl Change {
 
     /// Restores the file as far as possible: after an error there is no other way left.
     fn undo(&self) {
+        if files::read(&self.place.real).is_ok_and(|present| present == self.before) {
+            return;
+        }
         let restored = match &self.before {
             Some(contents) => files::write(&self.place.real, contents),
             None => files::remove(&self.place.real),

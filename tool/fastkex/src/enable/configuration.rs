@@ -156,6 +156,12 @@ impl Module {
         Ok(module)
     }
 
+    /// Returns the folder in which OpenSSL is to find the module by the provider's name, for this
+    /// process; `None` if the configuration names the module by its path.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.real.parent().filter(|_| self.is_found)
+    }
+
     /// Finds the module in a root other than `/`. A path that was asked for may be given with the
     /// root or without it.
     fn inside(
@@ -307,25 +313,19 @@ impl Wanted<'_> {
 
     /// What the order of the groups means, for OpenSSL before 3.5.
     fn meaning(&self) -> String {
-        let who = match self.service {
-            Some(name) => format!("{name} uses"),
-            None => "servers use".to_owned(),
+        const SERVERS: &str =
+            "servers use X25519MLKEM768 with clients that send a key share of it, as browsers do";
+        let (offers, connects) = match self.service {
+            Some(name) => (format!("{name} offers"), format!("{name} connects")),
+            None => ("programs offer".to_owned(), "programs connect".to_owned()),
         };
-        let server = format!(
-            "{who} X25519MLKEM768 with each client that sends a key share of it, as browsers do"
-        );
-        match (self.role(), self.service) {
-            (Role::Client, _) => format!(
-                "{server}; where programs connect to others, X25519 comes first, which costs nothing, and \
-                 X25519MLKEM768 is used if the other server asks for it"
+        match self.role() {
+            Role::Client => format!(
+                "{SERVERS}; to other servers {offers} X25519 first, so no connection takes longer"
             ),
-            (Role::Server, Some(name)) => format!(
-                "{server}; if {name} itself connects to servers without X25519MLKEM768, that takes one more round \
-                 trip ('--role client' avoids it)"
-            ),
-            (Role::Server, None) => format!(
-                "{server}; but each program that connects to a server without X25519MLKEM768 takes one more round \
-                 trip: '--role client', the default, avoids it"
+            Role::Server => format!(
+                "{SERVERS}; where {connects} to a server without the group, that takes one more round trip, which \
+                 '--role client' avoids"
             ),
         }
     }

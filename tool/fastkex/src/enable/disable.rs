@@ -38,6 +38,9 @@ impl Disable {
     pub(crate) fn run(&self) -> Outcome {
         let root = Root::new(&self.root)?;
         if self.targets(&root, &Record::read(&root)?)?.is_empty() {
+            if !self.dry_run && check_user(&root).is_ok() {
+                State::clean(&root);
+            }
             return self.nothing(&root);
         }
         if self.dry_run {

@@ -134,9 +134,10 @@ pub(super) fn make_folder(path: &Path) -> Result<(), Failure> {
         Ok(()) => {}
     }
     // Independent of the umask.
-    fs::set_permissions(path, Permissions::from_mode(FOLDER_MODE))
-        .map_err(|error| about(path, error))?;
-    sync_folder(path)
+    let mode = fs::set_permissions(path, Permissions::from_mode(FOLDER_MODE));
+    mode.map_err(|error| about(path, error)).and_then(|()| sync_folder(path)).inspect_err(|_| {
+        let _ = fs::remove_dir(path);
+    })
 }
 
 /// The name under which a file is written until it is complete. Neither systemd nor OpenSSL's

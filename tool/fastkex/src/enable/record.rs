@@ -185,6 +185,7 @@ impl State {
             let locked = flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok();
             // The run that had the lock may have removed the folder.
             if locked && is_at(&folder, &place.real) {
+                files::remove_temporary(&place.real.join(RECORD));
                 return Ok(State { place, created, _lock: folder });
             }
             if waited >= PATIENCE {
@@ -196,6 +197,15 @@ impl State {
             }
             thread::sleep(STEP);
             waited += STEP;
+        }
+    }
+
+    /// Removes what a run that was killed before it wrote a record may have left.
+    pub(super) fn clean(root: &Root) {
+        let is_there = root.resolve(Path::new(FOLDER)).is_ok_and(|place| place.real.exists());
+        if is_there {
+            // Its end removes everything.
+            drop(Self::lock(root));
         }
     }
 
@@ -253,7 +263,6 @@ impl Drop for State {
         if folder.join(RECORD).symlink_metadata().is_ok() {
             return;
         }
-        files::remove_temporary(&folder.join(RECORD));
         for name in self.copies() {
             let _ = fs::remove_file(folder.join(name));
         }

@@ -10,6 +10,7 @@ use openssl_runtime::{
 };
 use output::Failure;
 
+use super::configuration::Module;
 use crate::groups::names_ours;
 use crate::run::{PROVIDER, environment, unknown_groups};
 
@@ -27,7 +28,7 @@ pub(super) fn verify(
     libraries: &Libraries,
     release: Release,
     source: &Source<'_>,
-    module: &Path,
+    module: &Module,
 ) -> Result<&'static TlsGroup, Failure> {
     let fail = |error: Error| Failure::new(format!("the configuration does not work: {error}"));
     let parsed = match source {
@@ -40,7 +41,7 @@ pub(super) fn verify(
         return Err(Failure::new(format!("OpenSSL stops reading: {problem}")));
     }
     let context = LibraryContext::new(libraries).map_err(fail)?;
-    if let Some(folder) = module.parent() {
+    if let Some(folder) = module.folder() {
         context.set_provider_search_path(folder).map_err(fail)?;
     }
     match source {
@@ -50,7 +51,7 @@ pub(super) fn verify(
     let active: Vec<_> = context.active_providers().into_iter().map(|found| found.name).collect();
     if !active.iter().any(|name| name == PROVIDER) {
         let reason = LibraryContext::new(libraries)
-            .and_then(|context| context.load_provider(&module.to_string_lossy()).map(drop));
+            .and_then(|context| context.load_provider(&module.real.to_string_lossy()).map(drop));
         return Err(match reason {
             Ok(()) => Failure::new("the module is not active in the resulting configuration"),
             Err(error) => Failure::new(error.to_string()),
@@ -62,12 +63,7 @@ pub(super) fn verify(
     if let Some(list) = list {
         let unknown = unknown_groups(&context, list, release).map_err(Failure::new)?;
         if !unknown.is_empty() {
-            let ours: Vec<_> = TLS_GROUPS.iter().map(|group| group.name).collect();
-            return Err(Failure::new(format!(
-                "unknown group {}: OpenSSL would ignore the whole list; ours are {}",
-                unknown.join(", "),
-                ours.join(", ")
-            )));
+            return Err(unusable(&unknown, &interpretation));
         }
         if !names_ours(list, release) {
             return Err(Failure::new(format!("none of our groups in '{list}': name one of them")));
@@ -106,6 +102,26 @@ pub(super) fn verify(
             )))
         }
     }
+}
+
+/// Returns the error for groups that OpenSSL does not know.
+fn unusable(unknown: &[String], interpretation: &Interpretation) -> Failure {
+    let names = unknown.join(", ");
+    let others: Vec<_> =
+        unknown.iter().filter(|name| group_named(name).is_none()).map(String::as_str).collect();
+    if !others.is_empty() {
+        let ours: Vec<_> = TLS_GROUPS.iter().map(|group| group.name).collect();
+        return Failure::new(format!(
+            "unknown group {}: OpenSSL would ignore the whole list; ours are {}",
+            others.join(", "),
+            ours.join(", ")
+        ));
+    }
+    let reason = match interpretation.default_properties() {
+        Some(entry) => format!("{}: default_properties = {}", entry.origin, entry.value),
+        None => format!("the key '{}' of the module's section", settings::GROUPS.name),
+    };
+    Failure::new(format!("OpenSSL would not take {names} from the module, because of {reason}"))
 }
 
 /// Returns the first group of the module in a list, or in OpenSSL's own.
