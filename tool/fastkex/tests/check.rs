@@ -462,17 +462,17 @@ fn pump(mut from: TcpStream, mut to: TcpStream) {
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// A path to a server, on which a function sees the first bytes that arrive at once, and returns
-/// whether the connection goes on.
+/// A path to a server, on which a function sees the first bytes that arrive at once, may wait for
+/// more, and returns whether the connection goes on.
 fn path_to(
     server: u16,
-    goes_on: impl Fn(&mut TcpStream, &[u8]) -> bool + Send + Sync + 'static,
+    goes_on: impl Fn(&mut TcpStream, &mut Vec<u8>) -> bool + Send + Sync + 'static,
 ) -> u16 {
     let (port, _) = serve(move |mut client, _| {
         let mut first = vec![0; 1 << 14];
         let Ok(bytes @ 1..) = client.read(&mut first) else { return };
         first.truncate(bytes);
-        if !goes_on(&mut client, &first) {
+        if !goes_on(&mut client, &mut first) {
             return;
         }
         let mut server = TcpStream::connect((Ipv4Addr::LOCALHOST, server)).unwrap();
@@ -501,9 +501,16 @@ const ETHERNET: usize = 1460;
 fn a_path_that_loses_large_hellos_is_found() {
     let Some(scene) = Scene::new() else { return };
     let server = scene.with_module("X25519MLKEM768:X25519");
-    // One that drops, and one that resets: unread bytes make the kernel do so.
-    let drops = path_to(server, |client, first| first.len() <= ETHERNET || swallow(client));
-    let resets = path_to(server, |_, first| first.len() <= ETHERNET);
+    // One that drops, and one that closes.
+    let is_small = |client: &mut TcpStream, first: &mut Vec<u8>| {
+        let length = 5 + usize::from(u16::from_be_bytes([first[3], first[4]]));
+        let mut rest = vec![0; length.saturating_sub(first.len())];
+        client.read_exact(&mut rest).unwrap();
+        first.extend(rest);
+        length <= ETHERNET
+    };
+    let drops = path_to(server, move |client, first| is_small(client, first) || swallow(client));
+    let resets = path_to(server, is_small);
     for (port, outcome) in [(drops, "no answer"), (resets, "closed without an answer")] {
         let (report, status) = scene.report(port, &SHORT);
         assert_eq!((status, &report["verdict"]), (1, &"not_reached".into()), "{report}");
@@ -514,8 +521,11 @@ fn a_path_that_loses_large_hellos_is_found() {
             let of_kind = kinds.iter().filter(|hello| hello["kind"] == kind);
             of_kind.map(|hello| hello["answered"].as_bool().unwrap()).collect::<Vec<_>>()
         };
-        assert_eq!((answered("small"), answered("browser")), (vec![true, true], vec![false]));
-        assert_eq!(answered("padded"), [false]);
+        assert_eq!(
+            (answered("small"), answered("browser")),
+            (vec![true, true], vec![false, false])
+        );
+        assert_eq!((answered("padded"), answered("again")), (vec![false], vec![true]));
         let (text, _) = scene.lines(port, &SHORT);
         assert!(
             text.lines().next().unwrap().ends_with("has X25519MLKEM768, but does not answer a ClientHello with a key share of X25519MLKEM768"),
@@ -528,6 +538,35 @@ fn a_path_that_loses_large_hellos_is_found() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn a_path_that_loses_large_packets_is_found() {
+    let Some(scene) = Scene::new() else { return };
+    let server = scene.with_module("X25519MLKEM768:X25519");
+    let port = path_to(server, |client, first| first.len() <= ETHERNET || swallow(client));
+    let (text, status) = scene.lines(port, &SHORT);
+    assert!(
+        status == 1 && text.contains("large packets are lost between here and there"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_server_that_answers_no_more_is_not_taken_for_a_bad_path() {
+    let Some(scene) = Scene::new() else { return };
+    // It answers one ClientHello.
+    let (port, _) = serve(|mut stream, number| {
+        if number > 1 {
+            swallow(&mut stream);
+        } else if read_record(&mut stream).is_some() {
+            let _ = stream.write_all(&flight(&Says::Hello(X25519)));
+        }
+    });
+    let (text, status) = scene.lines(port, &["--timeout", "0.3"]);
+    assert_eq!(status, 1, "{text}");
+    let told = "In the end a ClientHello was not answered that was answered at first: ";
+    assert!(text.contains(told) && !text.contains("drops large ones"), "{text}");
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::socket::{getsockopt, sockopt::TcpMaxSeg};
+use nix::libc::linger;
+use nix::sys::socket::sockopt::{Linger, TcpMaxSeg};
+use nix::sys::socket::{getsockopt, setsockopt};
 use openssl_runtime::Alert;
 
 use crate::answer::{Answer, Nonsense, ServerHello, read_answer};
@@ -130,6 +132,9 @@ impl Target {
             (Outcome::Closed, Err(error)) => Outcome::of_error(&error),
             (outcome, _) => outcome,
         };
+        if outcome == Outcome::Silence {
+            abort(&stream.stream);
+        }
         (outcome, segment)
     }
 }
@@ -139,6 +144,13 @@ fn connect(address: &SocketAddr, until: Instant) -> io::Result<TcpStream> {
     // Each piece is sent at once.
     stream.set_nodelay(true)?;
     Ok(stream)
+}
+
+/// Lets the end of a connection be a reset. Where something drops large segments, the usual end would
+/// wait behind them, and a server that serves one connection at a time would wait with it.
+fn abort(stream: &TcpStream) {
+    // Without it, the connection ends as usual.
+    let _ = setsockopt(stream, Linger, &linger { l_onoff: 1, l_linger: 0 });
 }
 
 fn send(stream: &mut Bounded, pieces: &[&[u8]]) -> io::Result<()> {

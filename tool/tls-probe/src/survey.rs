@@ -33,11 +33,13 @@ pub struct Surveyed {
     pub small: Delivery,
     /// A ClientHello with the groups and key shares of browsers, which is larger.
     pub whole: Delivery,
-    /// The same, and the small one, in two pieces.
+    /// The same in two pieces. If one was not answered, also the small one.
     pub splits: Vec<Delivery>,
-    /// If the larger one was not answered: a ClientHello as small clients send it, filled up to the
-    /// same size.
+    /// If the larger one was not answered: the small one filled up to the same size.
     pub padded: Option<Delivery>,
+    /// If one was not answered: the small one again, after all others. Without an answer, the
+    /// server may have stopped to answer at all.
+    pub again: Option<Delivery>,
     /// The version that the server chose; `None` if it refuses TLS 1.2 and 1.3.
     pub version: Option<u16>,
     /// The server's groups.
@@ -180,6 +182,7 @@ impl<'a> Asking<'a> {
             whole,
             splits: Vec::new(),
             padded: None,
+            again: None,
             version,
             groups: None,
             keeps: None,
@@ -198,21 +201,25 @@ impl<'a> Asking<'a> {
         if version.is_none() {
             return Ok(found);
         }
-        if found.whole.outcome.is_answer() {
-            for split in [IN_HEADER, large_record.len() / 2, large_record.len() - 1] {
-                found.splits.extend(self.ask(&large, &record(&large)?, Some(split)));
-            }
-        } else {
+        let splits = match found.whole.outcome.is_answer() {
+            true => &[IN_HEADER, large_record.len() / 2, large_record.len() - 1][..],
+            // Where large segments are lost, smaller ones may arrive.
+            false => &[large_record.len() / 2],
+        };
+        for split in splits {
+            found.splits.extend(self.ask(&large, &record(&large)?, Some(*split)));
+        }
+        if !found.whole.outcome.is_answer() {
             let at_least = large_record.len();
             let filled =
                 ClientHello { at_least, ..self.hello(Versions::Tls12And13, &candidates, &few) };
             found.padded = self.ask(&filled, &record(&filled)?, None);
         }
-        if found.splits.iter().any(|one| !one.outcome.is_answer())
-            || !found.whole.outcome.is_answer()
-        {
+        let is_answer = |delivery: &Delivery| delivery.outcome.is_answer();
+        if !is_answer(&found.whole) || !found.splits.iter().all(is_answer) {
             let small = self.hello(Versions::Tls12And13, &candidates, &few);
             found.splits.extend(self.ask(&small, &record(&small)?, Some(small_record.len() / 2)));
+            found.again = self.ask(&small, &record(&small)?, None);
         }
         Ok(found)
     }

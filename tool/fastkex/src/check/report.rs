@@ -120,6 +120,8 @@ pub(super) enum Kind {
     Browser,
     /// The small one, filled up to the size of the browser's.
     Padded,
+    /// The small one, after all others.
+    Again,
 }
 
 impl Report {
@@ -256,5 +258,6 @@ fn sent(surveyed: &Surveyed) -> Vec<Sent> {
         let is_small = delivery.bytes == surveyed.small.bytes;
         one(if is_small { Kind::Small } else { Kind::Browser }, delivery)
     }));
+    all.extend(surveyed.again.iter().map(|delivery| one(Kind::Again, delivery)));
     all
 }

@@ -86,36 +86,50 @@ fn delivery(report: &Report) -> Vec<String> {
     }
     let mut lines: Vec<_> =
         all.iter().map(|sent| format!("delivery: {}: {}", described(sent), sent.outcome)).collect();
-    let is_answered = |kind, in_pieces| find(kind, in_pieces).all(|sent| sent.answered);
+    // Neither is true of what was left out for lack of time.
+    let fails = |kind, in_pieces| find(kind, in_pieces).any(|sent| !sent.answered);
+    let arrives =
+        |kind, in_pieces| find(kind, in_pieces).next().is_some() && !fails(kind, in_pieces);
     let whole = shown(report.browser.client_hello_bytes);
     let between = "something between here and there, or the server,";
     let small = shown(find(Kind::Small, false).next().map_or(0, |sent| sent.bytes));
     if report.version.is_none() {
         return lines;
     }
-    if !is_answered(Kind::Browser, false) {
-        lines.push(if is_answered(Kind::Padded, false) {
+    if fails(Kind::Again, false) {
+        lines.push(
+            "In the end a ClientHello was not answered that was answered at first: the server is busy, or does not answer this machine any more; try again later"
+                .into(),
+        );
+    } else if fails(Kind::Browser, false) {
+        lines.push(if arrives(Kind::Padded, false) {
             format!(
                 "A ClientHello of {whole} bytes is answered without a key share of {WANTED}, and not with one: {between} refuses the group instead of ignoring it"
             )
-        } else if is_answered(Kind::Small, true) {
+        } else if arrives(Kind::Browser, true) {
+            format!(
+                "A ClientHello of {whole} bytes is answered in two pieces, and not in one: large packets are lost between here and there, where the MTU must be smaller than the ends know"
+            )
+        } else if arrives(Kind::Small, true) {
             format!(
                 "A ClientHello of {small} bytes is answered, one of {whole} bytes is not: {between} drops large ones"
             )
-        } else {
+        } else if fails(Kind::Small, true) {
             format!(
                 "A ClientHello of {small} bytes is answered, one of {whole} bytes is not, nor a small one in two pieces: {between} expects a ClientHello in one TCP segment"
             )
+        } else {
+            format!("A ClientHello of {small} bytes is answered, one of {whole} bytes is not")
         });
-    } else if !is_answered(Kind::Small, true) {
+    } else if fails(Kind::Small, true) {
         lines.push(format!(
             "No ClientHello is answered that arrives in two pieces: {between} expects it in one read"
         ));
-    } else if !is_answered(Kind::Browser, true) {
+    } else if fails(Kind::Browser, true) {
         lines.push(format!(
             "A ClientHello of {whole} bytes is answered in one piece, and not in two: {between} expects it in one read"
         ));
-    } else if !is_answered(Kind::Small, false) {
+    } else if fails(Kind::Small, false) {
         lines.push(format!("A ClientHello of {whole} bytes is answered, one of {small} is not"));
     }
     lines
@@ -126,6 +140,7 @@ fn described(sent: &Sent) -> String {
         Kind::Small => "a share of X25519",
         Kind::Browser => "shares as from browsers",
         Kind::Padded => "a share of X25519 and padding",
+        Kind::Again => "a share of X25519, again",
     };
     let pieces = match sent.first_piece_bytes {
         Some(first) => format!("two pieces, the first of {} bytes", shown(first)),
