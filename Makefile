@@ -53,6 +53,7 @@ test:
 test-applications:
 	@scripts/prerequisites applications
 	@scripts/prerequisites browser
+	@scripts/unpack exim4-daemon-light
 	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex --test applications
 	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex-lab --test browsers
 	@$(CARGO) run --quiet --release --package fastkex-lab -- demo-browser

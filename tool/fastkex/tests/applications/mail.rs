@@ -53,7 +53,7 @@ pub(crate) const DOVECOT_SERVER: Case = Case {
 pub(crate) const DOVECOT_CLIENT: Case = Case {
     block: "dovecot-client",
     places: &[
-        ("imapc_host = example.org", "imapc_host = localhost"),
+        ("imapc_host = example.org", "imapc_host = 127.0.0.1"),
         ("imapc_port = 993", "imapc_port = {peer}"),
     ],
     frame: "{block}
@@ -62,16 +62,18 @@ state_dir = {folder}/state
 log_path = /dev/stderr
 imapc_user = user
 imapc_password = secret
-mail_uid = root
-mail_gid = root
-first_valid_uid = 0
-first_valid_gid = 0
-mail_home = {folder}
+mail_uid = nobody
+mail_gid = nogroup
+mail_home = {folder}/home
 ",
-    command: &["doveadm", "-c", "{file}", "mailbox", "list", "-u", "user"],
+    command: &["env", "HOME=/", "USER=user", "doveadm", "-c", "{file}", "mailbox", "list"],
     role: Role::Client,
     served: SERVED,
     line: None,
+    prepare: |setup| {
+        setup.share_module();
+        setup.folder_of("home", Some("nobody"));
+    },
     ..DOVECOT_SERVER
 };
 

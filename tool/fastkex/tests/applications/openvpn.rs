@@ -9,6 +9,8 @@ use crate::setup::{Setup, Way};
 /// The blocks that are tested here.
 pub(crate) const BLOCKS: [&str; 2] = ["openvpn-server", "openvpn-client"];
 
+/// Lines of its log.
+const WAITS: &str = "UDPv4 link remote: [AF_UNSPEC]";
 const DONE: &str = "Initialization Sequence Completed";
 
 #[test]
@@ -18,29 +20,31 @@ fn openvpn() {
         let stage = &setup.set.stage;
         let configuration = setup.configure(way);
         let [port] = testbed::free_ports().unwrap();
-        let start = |name: &str, places: &[(&str, String)]| {
+        // Neither end has a device, so that the test needs no right to make one. Without devices
+        // there are no addresses to give, and both ends are on a par.
+        let start = |name: &str, ready: &str, places: &[(&str, &str)]| {
             let block = block(name);
             let block = if way == Way::Line { block } else { without_groups(&block) };
-            let text = replaced(&block, places)
+            let places = places.iter().chain(&[("dev tun", "dev null")]);
+            let places: Vec<_> = places.map(|(from, to)| (*from, (*to).to_owned())).collect();
+            let text = replaced(&block, &places)
                 .replace("/etc/ssl/example", setup.path("").trim_end_matches('/'))
                 .replace("/etc/ssl/certs/ca-certificates.crt", &setup.path("cert.pem"))
                 .replace("example.org", "localhost");
             stage.write(&format!("{name}.conf"), &text).unwrap();
             let mut command = setup.command("openvpn");
-            // No device: the test needs no right to make one.
-            command.args(["--config", &format!("{name}.conf"), "--verb", "3", "--dev-type", "tun"]);
-            command
-                .args(["--ifconfig-noexec", "--route-noexec"])
-                .env("OPENSSL_CONF", &configuration);
-            stage.start(name, &mut command, |log| log.contains(DONE)).unwrap()
+            command.args(["--config", &format!("{name}.conf"), "--verb", "3"]);
+            command.env("OPENSSL_CONF", &configuration);
+            stage.start(name, &mut command, |log| log.contains(ready)).unwrap()
         };
-        let device = ("dev tun", "dev null".to_owned());
-        let server = start(
-            "openvpn-server",
-            &[device.clone(), ("port 1194", format!("local 127.0.0.1\nport {port}"))],
-        );
-        let client =
-            start("openvpn-client", &[device, ("example.org 1194", format!("127.0.0.1 {port}"))]);
+        let listen = format!("local 127.0.0.1\nport {port}");
+        let places = [("port 1194", &listen[..]), ("server 10.8.0.0 255.255.255.0", "tls-server")];
+        let server = start("openvpn-server", WAITS, &places);
+        let remote = format!("127.0.0.1 {port}");
+        let places = [("client\n", "tls-client\n"), ("example.org 1194", &remote)];
+        let client = start("openvpn-client", DONE, &places);
+        let is_done = testbed::wait_for(|| server.log().unwrap().contains(DONE).then_some(()));
+        assert!(is_done.is_some(), "{way:?}: {}", server.log().unwrap());
         let log = server.log().unwrap();
         let expected = if is_ours { "9728 bits X25519MLKEM768" } else { "253 bits X25519" };
         assert!(log.contains(&format!("peer temporary key: {expected}")), "{way:?}: {log}");

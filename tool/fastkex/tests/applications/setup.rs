@@ -24,6 +24,9 @@ pub(crate) enum Way {
     Both,
 }
 
+/// The name of a copy of the module.
+const COPY: &str = "fastkex.so";
+
 pub(crate) struct Setup {
     pub(crate) set: Set,
     /// A library context with the module, for the other end.
@@ -68,8 +71,10 @@ impl Setup {
     /// counts, and its X25519 on every machine.
     pub(crate) fn configure(&self, way: Way) -> String {
         let ours = "[fastkex_sect]\n";
+        let copy = self.set.stage.folder().join(COPY);
+        let module = if copy.exists() { &copy } else { &self.module };
         let replacements = [
-            ("/usr/local/lib/fastkex/fastkex.so", self.module.display().to_string()),
+            ("/usr/local/lib/fastkex/fastkex.so", module.display().to_string()),
             (ours, format!("{ours}statistics = on\nx25519 = on\n")),
         ];
         let mut text = replaced(&block("openssl.cnf"), &replacements);
@@ -85,6 +90,13 @@ impl Setup {
     pub(crate) fn open(&self) {
         let mode = Permissions::from_mode(0o755);
         fs::set_permissions(self.set.stage.folder(), mode).unwrap();
+    }
+
+    /// Copies the module into the folder, for programs that load it after they have changed their
+    /// user, who may not be allowed to read the checkout.
+    pub(crate) fn share_module(&self) {
+        fs::copy(&self.module, self.set.stage.folder().join(COPY)).unwrap();
+        self.open();
     }
 
     /// Makes a folder that belongs to a user, if this process may give files away.
