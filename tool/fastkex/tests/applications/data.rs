@@ -1,6 +1,7 @@
 //! Servers of data and messages: Redis, memcached, mosquitto, MariaDB and PostgreSQL, and their
 //! clients.
 
+use crate::cases::STUNNEL_SERVER;
 use crate::protocol::{Content, SERVED};
 use crate::setup::{Setup, Way, is_listening};
 use crate::{Case, Role};
@@ -54,6 +55,7 @@ pub(crate) const MOSQUITTO_SERVER: Case = Case {
     command: &["mosquitto", "-c", "{file}"],
     content: Content::Mqtt,
     served: SERVED,
+    prepare: Setup::open,
     ..REDIS_SERVER
 };
 
@@ -65,6 +67,7 @@ pub(crate) const MOSQUITTO_CLIENT: Case = Case {
     frame: "{block}",
     command: &["sh", "-e", "{file}"],
     role: Role::Client,
+    prepare: |_| {},
     ..MOSQUITTO_SERVER
 };
 
@@ -131,6 +134,18 @@ pub(crate) const POSTGRESQL_CLIENT: Case = Case {
     ..REDIS_SERVER
 };
 
+/// stunnel in front of a PostgreSQL server.
+pub(crate) const POSTGRESQL_STUNNEL: Case = Case {
+    block: "postgresql-stunnel",
+    places: &[
+        ("accept = 5432", "accept = 127.0.0.1:{port}"),
+        ("connect = 127.0.0.1:5433", "connect = 127.0.0.1:{plain}"),
+    ],
+    content: Content::PostgreSql,
+    word: None,
+    ..STUNNEL_SERVER
+};
+
 /// All cases of such servers.
 pub(crate) const ALL: &[Case] = &[
     REDIS_SERVER,
@@ -141,6 +156,7 @@ pub(crate) const ALL: &[Case] = &[
     MARIADB_SERVER,
     MARIADB_CLIENT,
     POSTGRESQL_CLIENT,
+    POSTGRESQL_STUNNEL,
 ];
 
 #[test]
@@ -169,6 +185,11 @@ fn mariadb() {
 #[test]
 fn postgresql_as_a_client() {
     POSTGRESQL_CLIENT.run();
+}
+
+#[test]
+fn postgresql_behind_stunnel() {
+    POSTGRESQL_STUNNEL.run();
 }
 
 /// PostgreSQL 15 replaces the configuration's groups by one elliptic curve, and knows no other

@@ -175,7 +175,7 @@ impl Case {
             .replace("example.org", "localhost")
             .replace("{port}", &port.to_string())
             .replace("{peer}", &peer.to_string())
-            .replace("{plain}", &serve_plainly().to_string())
+            .replace("{plain}", &serve_plainly(self.content).to_string())
     }
 }
 

@@ -91,13 +91,13 @@ impl Host {
 
 /// Starts a server without TLS for one connection after the other, which runs until the program
 /// ends. Returns its port.
-pub(crate) fn serve_plainly() -> u16 {
+pub(crate) fn serve_plainly(content: Content) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             stream.set_read_timeout(Some(TIMEOUT)).unwrap();
-            let _ = serve(&mut stream, Content::Http);
+            let _ = serve(&mut stream, content);
         }
     });
     port

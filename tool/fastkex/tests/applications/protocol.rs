@@ -44,6 +44,12 @@ pub(crate) fn request_tls(stream: &mut TcpStream, content: Content) -> Option<()
             read_packet(stream)?;
             stream.write_all(&packet(1, &mariadb_login())).ok()
         }
+        Content::PostgreSql => {
+            stream.write_all(b"\0\0\0\x08\x04\xd2\x16\x2f").ok()?;
+            let mut answer = [0];
+            stream.read_exact(&mut answer).ok()?;
+            (answer == *b"S").then_some(())
+        }
         _ => Some(()),
     }
 }
@@ -123,8 +129,18 @@ pub(crate) fn ask(stream: &mut (impl Read + Write), content: Content) -> Option<
             stream.write_all(&packet(2, &[&mariadb_login()[..], b"root\0\0"].concat())).ok()?;
             (*read_packet(stream)?.first()? == 0).then(|| SERVED.into())
         }
-        // Its server is not among those that are asked here.
-        Content::PostgreSql => None,
+        Content::PostgreSql => {
+            // Protocol 3.0 and the user; then a query.
+            stream.write_all(b"\0\0\0\x10\0\x03\0\0user\0u\0\0").ok()?;
+            stream.write_all(b"Q\0\0\0\x0dselect 1\0").ok()?;
+            let mut answer = Vec::new();
+            while !answer.ends_with(SERVED.as_bytes()) {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).ok()?;
+                answer.extend(byte);
+            }
+            Some(SERVED.into())
+        }
     }
 }
 
