@@ -1,4 +1,4 @@
-//! Servers of data and messages: Redis, memcached, mosquitto, MariaDB and PostgreSQL, and their
+//! Servers of files, data and messages: ProFTPD, Redis, memcached, mosquitto, MariaDB and PostgreSQL, and their
 //! clients.
 
 use crate::cases::STUNNEL_SERVER;
@@ -146,6 +146,35 @@ pub(crate) const POSTGRESQL_STUNNEL: Case = Case {
     ..STUNNEL_SERVER
 };
 
+/// ProFTPD. Its modules are not loaded unless its configuration says so.
+pub(crate) const PROFTPD_SERVER: Case = Case {
+    program: "proftpd",
+    package: "proftpd-core",
+    block: "proftpd-server",
+    places: &[],
+    frame: "ServerName test
+ServerType standalone
+DefaultServer on
+Port {port}
+DefaultAddress 127.0.0.1
+SocketBindTight on
+UseIPv6 off
+ModulePath /usr/lib/proftpd
+LoadModule mod_tls.c
+%root User nobody
+%root Group nogroup
+ScoreboardFile none
+PidFile {folder}/pid
+DelayEngine off
+{block}
+",
+    command: &["proftpd", "-n", "-q", "-c", "{folder}/{file}"],
+    content: Content::Ftp,
+    served: "AUTH TLS",
+    line: Some(Way::Line),
+    ..REDIS_SERVER
+};
+
 /// All cases of such servers.
 pub(crate) const ALL: &[Case] = &[
     REDIS_SERVER,
@@ -157,6 +186,7 @@ pub(crate) const ALL: &[Case] = &[
     MARIADB_CLIENT,
     POSTGRESQL_CLIENT,
     POSTGRESQL_STUNNEL,
+    PROFTPD_SERVER,
 ];
 
 #[test]
@@ -185,6 +215,14 @@ fn mariadb() {
 #[test]
 fn postgresql_as_a_client() {
     POSTGRESQL_CLIENT.run();
+}
+
+#[test]
+fn proftpd() {
+    if !std::path::Path::new("/usr/lib/proftpd/mod_tls.so").exists() {
+        return artifacts::absent("no mod_tls for ProFTPD (apt-get install proftpd-mod-crypto)");
+    }
+    PROFTPD_SERVER.run();
 }
 
 #[test]

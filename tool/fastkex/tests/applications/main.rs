@@ -102,7 +102,9 @@ impl Case {
         let (program, arguments) = self.command.split_first().unwrap();
         let mut command = setup.command(program);
         command
-            .args(arguments.iter().map(|argument| argument.replace("{file}", &file)))
+            .args(arguments.iter().map(|argument| {
+                argument.replace("{file}", &file).replace("{folder}/", &setup.path(""))
+            }))
             .env("OPENSSL_CONF", setup.configure(way));
         let word = |page: &str, log: &str| {
             let (source, word) = self.word.as_ref()?;
@@ -127,10 +129,10 @@ impl Case {
         }
 
         let server = stage.start(&file, &mut command, |_| is_listening(port)).unwrap();
-        let (page, purpose) = if self.role == Role::Server {
-            let (group, page) = visit(&setup, port, self.content);
+        let (page, purpose, _visit) = if self.role == Role::Server {
+            let (group, page, visit) = visit(&setup, port, self.content);
             assert_eq!(group, expected, "{about}: {}", server.log().unwrap());
-            (page, Purpose::Encapsulations)
+            (page, Purpose::Encapsulations, Some(visit))
         } else {
             let page = ask_plainly(port, self.content);
             // Mail is delivered after it was accepted.
@@ -139,7 +141,7 @@ impl Case {
             let log = server.log().unwrap();
             assert!(!groups.is_empty(), "{about}: {page}{log}");
             assert!(groups.iter().all(|group| group == expected), "{about}: {groups:?}");
-            (page, Purpose::KeyPairs)
+            (page, Purpose::KeyPairs, None)
         };
         assert!(page.contains(self.served), "{about}: {page}");
         if self.word.is_some() {
@@ -216,7 +218,7 @@ fn haproxy_by_itself() {
     let mut command = setup.command("haproxy");
     command.args(["-W", "-f", "haproxy.cfg"]).env("OPENSSL_CONF", "/dev/null");
     let server = setup.set.stage.start("haproxy", &mut command, |_| is_listening(port)).unwrap();
-    let (group, page) = visit(&setup, port, Content::Http);
+    let (group, page, _) = visit(&setup, port, Content::Http);
     assert_eq!(group, GROUP, "{}", server.log().unwrap());
     assert!(page.contains(SERVED), "{page}");
 }

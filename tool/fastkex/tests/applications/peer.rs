@@ -28,8 +28,14 @@ pub(crate) fn group_of(summary: &Summary) -> String {
     }
 }
 
-/// Connects to a server and reads its page or answer. Returns the group and the text.
-pub(crate) fn visit(setup: &Setup, port: u16, content: Content) -> (String, String) {
+/// A connection that is open until this is dropped.
+pub(crate) struct Visit {
+    _stream: TlsStream<TcpStream>,
+}
+
+/// Connects to a server and reads its page or answer. Returns the group, the text, and the
+/// connection, because some servers have a process for each, which ends with it.
+pub(crate) fn visit(setup: &Setup, port: u16, content: Content) -> (String, String, Visit) {
     let client = SslContext::client(&setup.context)
         .and_then(|client| client.trust_pem(&setup.certificate)?.groups(GROUPS))
         .unwrap()
@@ -40,8 +46,10 @@ pub(crate) fn visit(setup: &Setup, port: u16, content: Content) -> (String, Stri
     let mut stream = TlsStream::new(&client, stream, Some("localhost")).unwrap();
     let text = ask(&mut stream, content).unwrap();
     // Some servers wait for the close_notify alert.
-    let _ = stream.close();
-    (group_of(&stream.summary()), text)
+    if content != Content::Ftp {
+        let _ = stream.close();
+    }
+    (group_of(&stream.summary()), text, Visit { _stream: stream })
 }
 
 /// A server for the clients under test.

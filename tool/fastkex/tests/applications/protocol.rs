@@ -17,6 +17,8 @@ pub(crate) enum Content {
     Imap,
     /// With STARTTLS.
     Smtp,
+    /// With AUTH TLS.
+    Ftp,
     Redis,
     Memcached,
     Mqtt,
@@ -39,6 +41,11 @@ pub(crate) fn request_tls(stream: &mut TcpStream, content: Content) -> Option<()
             lines_until(stream, "250 ")?;
             say(stream, "STARTTLS\r\n")?;
             lines_until(stream, "220 ").map(drop)
+        }
+        Content::Ftp => {
+            lines_until(stream, "220 ")?;
+            say(stream, "AUTH TLS\r\n")?;
+            lines_until(stream, "234 ").map(drop)
         }
         Content::MariaDb => {
             read_packet(stream)?;
@@ -108,6 +115,10 @@ pub(crate) fn ask(stream: &mut (impl Read + Write), content: Content) -> Option<
         Content::Smtp => {
             say(stream, "EHLO localhost\r\n")?;
             lines_until(stream, "250 ")
+        }
+        Content::Ftp => {
+            say(stream, "FEAT\r\n")?;
+            lines_until(stream, "211 ")
         }
         Content::Redis => {
             say(stream, "PING\r\n")?;
@@ -190,7 +201,7 @@ pub(crate) fn serve(stream: &mut (impl Read + Write), content: Content) -> Optio
             }
             say(stream, "250 done\r\n")?;
         },
-        Content::Redis | Content::Memcached => {
+        Content::Redis | Content::Memcached | Content::Ftp => {
             line(stream)?;
             say(stream, &format!("+{SERVED}\r\n"))
         }

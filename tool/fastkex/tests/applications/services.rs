@@ -100,6 +100,10 @@ fn services_read_what_they_are_said_to() {
             Err(_) => artifacts::absent(&format!("no {reader}")),
         }
     }
+    match fs::read_to_string("/lib/systemd/system/proftpd.service") {
+        Ok(text) => assert!(text.contains("EnvironmentFile=-/etc/default/proftpd"), "{text}"),
+        Err(_) => artifacts::absent("no unit of ProFTPD (apt-get install proftpd-core)"),
+    }
     // This block is a script.
     let script = block("apache.envvars") + "\necho $OPENSSL_CONF";
     let output = Command::new("sh").args(["-ec", &script]).output().unwrap();
