@@ -166,6 +166,9 @@ LoadModule mod_tls.c
 ScoreboardFile none
 PidFile {folder}/pid
 DelayEngine off
+<IfModule mod_ctrls.c>
+ControlsEngine off
+</IfModule>
 {block}
 ",
     command: &["proftpd", "-n", "-q", "-c", "{folder}/{file}"],
@@ -219,6 +222,9 @@ fn postgresql_as_a_client() {
 
 #[test]
 fn proftpd() {
+    if !testbed::is_root() {
+        return artifacts::skipped("ProFTPD changes its users (run as root)");
+    }
     if !std::path::Path::new("/usr/lib/proftpd/mod_tls.so").exists() {
         return artifacts::absent("no mod_tls for ProFTPD (apt-get install proftpd-mod-crypto)");
     }
