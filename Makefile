@@ -65,6 +65,7 @@ test:
 test-applications:
 	@scripts/prerequisites applications
 	@scripts/prerequisites browser
+	@scripts/unpack exim4-daemon-light libldap-2.5-0 wget
 	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex --test applications
 	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex-lab --test browsers
 	@$(CARGO) run --quiet --release --package fastkex-lab -- demo-browser

@@ -1,7 +1,8 @@
 //! The tested applications: values for the placeholders in each block, and the rest of the
 //! configuration on Debian.
 
-use crate::peer::{Content, SERVED};
+use crate::protocol::{Content, SERVED};
+use crate::setup::Way;
 use crate::words::*;
 use crate::{Case, Role, Source};
 
@@ -33,8 +34,9 @@ pub(crate) const NGINX_SERVER: Case = Case {
     served: "group ",
     word: Some((Source::Page, in_nginx_page)),
     alone: true,
-    line: true,
+    line: Some(Way::Line),
     properties: true,
+    prepare: |_| {},
 };
 
 pub(crate) const NGINX_CLIENT: Case = Case {
@@ -78,15 +80,16 @@ pub(crate) const APACHE_SERVER: Case = Case {
     served: SERVED,
     word: Some((Source::Log, in_apache_log)),
     alone: true,
-    line: true,
+    line: Some(Way::Line),
     properties: true,
+    prepare: |_| {},
 };
 
 pub(crate) const APACHE_CLIENT: Case = Case {
     block: "apache-client",
     places: &[("*:80", "*:{port}"), ("https://example.org/", "https://localhost:{peer}/")],
     role: Role::Proxy,
-    line: false,
+    line: None,
     ..APACHE_SERVER
 };
 
@@ -105,8 +108,9 @@ pub(crate) const STUNNEL_SERVER: Case = Case {
     served: SERVED,
     word: Some((Source::Log, in_stunnel_log)),
     alone: false,
-    line: true,
+    line: Some(Way::Line),
     properties: false,
+    prepare: |_| {},
 };
 
 pub(crate) const STUNNEL_CLIENT: Case = Case {
@@ -148,8 +152,9 @@ pub(crate) const HAPROXY_SERVER: Case = Case {
     served: SERVED,
     word: None,
     alone: true,
-    line: true,
+    line: Some(Way::Line),
     properties: true,
+    prepare: |_| {},
 };
 
 pub(crate) const HAPROXY_CLIENT: Case = Case {
@@ -159,7 +164,7 @@ pub(crate) const HAPROXY_CLIENT: Case = Case {
         ("example.org:443", "127.0.0.1:{peer}"),
     ],
     role: Role::Proxy,
-    line: false,
+    line: None,
     ..HAPROXY_SERVER
 };
 
@@ -218,8 +223,9 @@ pub(crate) const UNBOUND_SERVER: Case = Case {
     served: SERVED,
     word: None,
     alone: true,
-    line: false,
+    line: None,
     properties: true,
+    prepare: |_| {},
 };
 
 pub(crate) const UNBOUND_CLIENT: Case = Case {
@@ -247,8 +253,9 @@ pub(crate) const CURL: Case = Case {
     served: SERVED,
     word: Some((Source::File("trace"), in_curl_trace)),
     alone: true,
-    line: true,
+    line: Some(Way::Line),
     properties: true,
+    prepare: |_| {},
 };
 
 /// curl with the configuration file of its user.
@@ -280,8 +287,9 @@ with socket.create_server((\"127.0.0.1\", {port}))",
     served: SERVED,
     word: Some((Source::Log, in_python_messages)),
     alone: true,
-    line: false,
+    line: None,
     properties: true,
+    prepare: |_| {},
 };
 
 /// A client in Python. It uses the test's certificate authority and no proxy.
@@ -314,8 +322,9 @@ pub(crate) const OPENSSL_SERVER: Case = Case {
     served: "HTTP/1.0 200 ok",
     word: Some((Source::Log, in_openssl_messages)),
     alone: true,
-    line: true,
+    line: Some(Way::Line),
     properties: true,
+    prepare: |_| {},
 };
 
 pub(crate) const OPENSSL_CLIENT: Case = Case {
@@ -330,8 +339,65 @@ pub(crate) const OPENSSL_CLIENT: Case = Case {
     ..OPENSSL_SERVER
 };
 
-/// All cases.
-pub(crate) const ALL: [Case; 15] = [
+const LIGHTTPD: &str = "server.modules = ( \"mod_openssl\" )
+server.document-root = \"{folder}\"
+index-file.names = ( \"page\" )
+server.bind = \"127.0.0.1\"
+server.port = {port}
+%root server.username = \"www-data\"
+%root server.groupname = \"www-data\"
+{block}
+";
+
+pub(crate) const LIGHTTPD_SERVER: Case = Case {
+    program: "lighttpd",
+    package: "lighttpd",
+    block: "lighttpd-server",
+    places: &[("$SERVER[\"socket\"] == \":443\"", "$SERVER[\"socket\"] == \"127.0.0.1:{port}\"")],
+    frame: LIGHTTPD,
+    command: &["lighttpd", "-D", "-f", "{file}"],
+    role: Role::Server,
+    content: Content::Http,
+    served: SERVED,
+    word: None,
+    alone: true,
+    line: Some(Way::Line),
+    properties: true,
+    prepare: |setup| {
+        setup.set.stage.write("page", SERVED).unwrap();
+        setup.open();
+    },
+};
+
+pub(crate) const NODE_SERVER: Case = Case {
+    program: "node",
+    package: "nodejs",
+    block: "node-server",
+    places: &[("listen(443)", "listen({port}, '127.0.0.1')"), ("{\n", "{\n  enableTrace: true,\n")],
+    frame: "{block}",
+    command: &["node", "--openssl-shared-config", "{file}"],
+    role: Role::Server,
+    content: Content::Http,
+    served: SERVED,
+    word: Some((Source::Log, in_node_trace)),
+    alone: true,
+    line: Some(Way::Line),
+    properties: true,
+    prepare: |_| {},
+};
+
+pub(crate) const NODE_CLIENT: Case = Case {
+    block: "node-client",
+    places: &[
+        ("https://example.org/", "https://localhost:{peer}/"),
+        ("{\n", "{\n  ca: require('fs').readFileSync('cert.pem'),\n  enableTrace: true,\n"),
+    ],
+    role: Role::Client,
+    ..NODE_SERVER
+};
+
+/// The cases in this file.
+pub(crate) const ALL: &[Case] = &[
     NGINX_SERVER,
     NGINX_CLIENT,
     APACHE_SERVER,
@@ -347,4 +413,7 @@ pub(crate) const ALL: [Case; 15] = [
     PYTHON_CLIENT,
     OPENSSL_SERVER,
     OPENSSL_CLIENT,
+    LIGHTTPD_SERVER,
+    NODE_SERVER,
+    NODE_CLIENT,
 ];

@@ -4,8 +4,12 @@
 mod cases;
 #[path = "../common/counts.rs"]
 mod counts;
+mod data;
 mod document;
+mod mail;
+mod openvpn;
 mod peer;
+mod protocol;
 mod services;
 mod setup;
 #[path = "../common/words.rs"]
@@ -16,10 +20,12 @@ use std::collections::BTreeSet;
 use cases::*;
 use counts::{Purpose, taken};
 use document::{block, replaced, without_groups};
-use peer::{Content, GROUP, Host, SERVED, ask_plainly, serve_plainly, visit};
+use peer::{GROUP, Host, serve_plainly, visit};
+use protocol::{Content, SERVED, ask_plainly};
 use setup::{Setup, Way, is_listening};
 
 /// An application in one of its roles.
+#[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) program: &'static str,
     pub(crate) package: &'static str,
@@ -40,10 +46,12 @@ pub(crate) struct Case {
     pub(crate) word: Option<(Source, Word)>,
     /// True if OpenSSL's configuration alone is enough.
     pub(crate) alone: bool,
-    /// True if the block has a line for groups.
-    pub(crate) line: bool,
+    /// The way in which the block's line for groups has an effect, if the block has one.
+    pub(crate) line: Option<Way>,
     /// True if `default_properties` selects the module's X25519.
     pub(crate) properties: bool,
+    /// Makes what the application needs beside its configuration.
+    pub(crate) prepare: fn(&Setup),
 }
 
 /// A function that reads the group in an application's output.
@@ -69,12 +77,11 @@ pub(crate) enum Source {
 
 impl Case {
     fn run(&self) {
-        for way in [Way::Neither, Way::Configuration, Way::Line] {
+        for way in [Way::Neither, Way::Configuration].into_iter().chain(self.line) {
             let is_ours = match way {
                 Way::Neither => false,
                 Way::Configuration => self.alone,
-                Way::Line if self.line => true,
-                Way::Line => continue,
+                Way::Line | Way::Both => true,
             };
             self.run_way(way, if is_ours { GROUP } else { "X25519" });
         }
@@ -90,10 +97,14 @@ impl Case {
         let file = format!("{}.txt", self.block);
         stage.write(&file, &self.text(&setup, way, [port, host.port])).unwrap();
 
+        (self.prepare)(&setup);
+
         let (program, arguments) = self.command.split_first().unwrap();
         let mut command = setup.command(program);
         command
-            .args(arguments.iter().map(|argument| argument.replace("{file}", &file)))
+            .args(arguments.iter().map(|argument| {
+                argument.replace("{file}", &file).replace("{folder}/", &setup.path(""))
+            }))
             .env("OPENSSL_CONF", setup.configure(way));
         let word = |page: &str, log: &str| {
             let (source, word) = self.word.as_ref()?;
@@ -110,22 +121,27 @@ impl Case {
             assert!(finished.status.success(), "{about}: {log}");
             assert!(finished.output.contains(self.served), "{about}: {log}");
             assert_eq!(host.groups(), [expected], "{about}: {log}");
-            assert_eq!(word(&finished.output, &log).as_deref(), Some(expected), "{about}: {log}");
+            if self.word.is_some() {
+                let said = word(&finished.output, &log);
+                assert_eq!(said.as_deref(), Some(expected), "{about}: {log}");
+            }
             return;
         }
 
         let server = stage.start(&file, &mut command, |_| is_listening(port)).unwrap();
-        let (page, purpose) = if self.role == Role::Server {
-            let (group, page) = visit(&setup, port, self.content);
+        let (page, purpose, _visit) = if self.role == Role::Server {
+            let (group, page, visit) = visit(&setup, port, self.content);
             assert_eq!(group, expected, "{about}: {}", server.log().unwrap());
-            (page, Purpose::Encapsulations)
+            (page, Purpose::Encapsulations, Some(visit))
         } else {
             let page = ask_plainly(port, self.content);
-            let groups = host.groups();
+            // Mail is delivered after it was accepted.
+            let groups = testbed::wait_for(|| Some(host.groups()).filter(|all| !all.is_empty()));
+            let groups = groups.unwrap_or_default();
             let log = server.log().unwrap();
             assert!(!groups.is_empty(), "{about}: {page}{log}");
             assert!(groups.iter().all(|group| group == expected), "{about}: {groups:?}");
-            (page, Purpose::KeyPairs)
+            (page, Purpose::KeyPairs, None)
         };
         assert!(page.contains(self.served), "{about}: {page}");
         if self.word.is_some() {
@@ -143,7 +159,10 @@ impl Case {
     /// Returns the block with its frame, for this machine.
     fn text(&self, setup: &Setup, way: Way, [port, peer]: [u16; 2]) -> String {
         let block = block(self.block);
-        let block = if way == Way::Line { block } else { without_groups(&block) };
+        let block = match way {
+            Way::Line | Way::Both => block,
+            Way::Neither | Way::Configuration => without_groups(&block),
+        };
         let places: Vec<_> =
             self.places.iter().map(|(from, to)| (*from, (*to).to_owned())).collect();
         let text = self.frame.replace("{block}", &replaced(&block, &places));
@@ -153,11 +172,12 @@ impl Case {
             .replace("{folder}", folder)
             .replace("/etc/ssl/example", folder)
             .replace("/etc/ssl/certs/ca-certificates.crt", &setup.path("cert.pem"))
+            .replace("/etc/ssl/fastkex.cnf", &setup.path("openssl.cnf"))
             .replace("/usr/local/lib/fastkex", &setup.module_folder())
             .replace("example.org", "localhost")
             .replace("{port}", &port.to_string())
             .replace("{peer}", &peer.to_string())
-            .replace("{plain}", &serve_plainly().to_string())
+            .replace("{plain}", &serve_plainly(self.content).to_string())
     }
 }
 
@@ -198,7 +218,7 @@ fn haproxy_by_itself() {
     let mut command = setup.command("haproxy");
     command.args(["-W", "-f", "haproxy.cfg"]).env("OPENSSL_CONF", "/dev/null");
     let server = setup.set.stage.start("haproxy", &mut command, |_| is_listening(port)).unwrap();
-    let (group, page) = visit(&setup, port, Content::Http);
+    let (group, page, _) = visit(&setup, port, Content::Http);
     assert_eq!(group, GROUP, "{}", server.log().unwrap());
     assert!(page.contains(SERVED), "{page}");
 }
@@ -227,11 +247,24 @@ fn openssl() {
     OPENSSL_CLIENT.run();
 }
 
+#[test]
+fn lighttpd() {
+    LIGHTTPD_SERVER.run();
+}
+
+#[test]
+fn node() {
+    NODE_SERVER.run();
+    NODE_CLIENT.run();
+}
+
 /// Every named block of the document is tested.
 #[test]
 fn every_block_is_tried() {
-    let cases: BTreeSet<_> = ALL.iter().map(|case| case.block).collect();
-    let others = ["openssl.cnf", "haproxy-provider"].into_iter().chain(services::BLOCKS);
+    let all = [cases::ALL, mail::ALL, data::ALL].concat();
+    let cases: BTreeSet<_> = all.iter().map(|case| case.block).collect();
+    let others = ["openssl.cnf", "haproxy-provider"].into_iter();
+    let others = others.chain(openvpn::BLOCKS).chain(services::BLOCKS);
     let tried: BTreeSet<_> = cases.into_iter().chain(others).collect();
     assert_eq!(document::names().into_iter().collect::<BTreeSet<_>>(), tried);
 }

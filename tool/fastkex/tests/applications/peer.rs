@@ -1,13 +1,14 @@
 //! The other end of each connection: stock libssl with the module.
 
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::io::Read;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
 use openssl_runtime::{Certificate, SslContext, Summary, TlsStream};
 
+use crate::protocol::{Content, ask, offer_tls, request_tls, serve};
 use crate::setup::Setup;
 use crate::words::name_of;
 
@@ -15,20 +16,7 @@ use crate::words::name_of;
 pub(crate) const GROUP: &str = "X25519MLKEM768";
 const GROUPS: &str = "X25519MLKEM768:X25519";
 /// The timeout of one read.
-const TIMEOUT: Duration = Duration::from_secs(10);
-/// A text that both sides send, to check that the connection carries data.
-pub(crate) const SERVED: &str = "served";
-
-/// The content of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
-    Http,
-    Dns,
-}
-
-/// A query for the address of example.test (RFC 1035, section 4.1), and the record of its answer.
-const QUESTION: &[u8] = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x07example\x04test\0\0\x01\0\x01";
-const RECORD: &[u8] = b"\xc0\x0c\0\x01\0\x01\0\0\x0e\x10\0\x04\xc0\0\x02\x01";
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Returns the group of a connection as one end sees it. Only X25519 may need a second ClientHello.
 pub(crate) fn group_of(summary: &Summary) -> String {
@@ -40,63 +28,28 @@ pub(crate) fn group_of(summary: &Summary) -> String {
     }
 }
 
-/// Connects to a server and reads its page or answer. Returns the group and the text.
-pub(crate) fn visit(setup: &Setup, port: u16, content: Content) -> (String, String) {
+/// A connection that is open until this is dropped.
+pub(crate) struct Visit {
+    _stream: TlsStream<TcpStream>,
+}
+
+/// Connects to a server and reads its page or answer. Returns the group, the text, and the
+/// connection, because some servers have a process for each, which ends with it.
+pub(crate) fn visit(setup: &Setup, port: u16, content: Content) -> (String, String, Visit) {
     let client = SslContext::client(&setup.context)
         .and_then(|client| client.trust_pem(&setup.certificate)?.groups(GROUPS))
         .unwrap()
         .build();
-    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
     stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    request_tls(&mut stream, content).unwrap();
     let mut stream = TlsStream::new(&client, stream, Some("localhost")).unwrap();
-    let text = match content {
-        Content::Http => {
-            stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
-            let mut page = Vec::new();
-            // Some servers end TCP without a close_notify alert.
-            let _ = stream.read_to_end(&mut page);
-            // Other servers wait for one.
-            let _ = stream.close();
-            String::from_utf8(page).unwrap()
-        }
-        Content::Dns => {
-            stream.write_all(&[&[0, QUESTION.len() as u8], QUESTION].concat()).unwrap();
-            let mut length = [0; 2];
-            stream.read_exact(&mut length).unwrap();
-            let mut answer = vec![0; u16::from_be_bytes(length).into()];
-            stream.read_exact(&mut answer).unwrap();
-            is_answer(&answer)
-        }
-    };
-    (group_of(&stream.summary()), text)
-}
-
-fn is_answer(answer: &[u8]) -> String {
-    let is_it = answer.starts_with(&QUESTION[..2]) && answer.ends_with(&RECORD[12..]);
-    assert!(is_it, "{answer:?}");
-    SERVED.into()
-}
-
-/// Sends a request over TCP without TLS, or over UDP, and returns the answer.
-pub(crate) fn ask_plainly(port: u16, content: Content) -> String {
-    match content {
-        Content::Http => {
-            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-            stream.set_read_timeout(Some(TIMEOUT)).unwrap();
-            stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
-            let mut page = String::new();
-            stream.read_to_string(&mut page).unwrap();
-            page
-        }
-        Content::Dns => {
-            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-            socket.set_read_timeout(Some(TIMEOUT)).unwrap();
-            socket.send_to(QUESTION, (Ipv4Addr::LOCALHOST, port)).unwrap();
-            let mut answer = [0; 512];
-            let length = socket.recv(&mut answer).unwrap();
-            is_answer(&answer[..length])
-        }
+    let text = ask(&mut stream, content).unwrap();
+    // Some servers wait for the close_notify alert.
+    if content != Content::Ftp {
+        let _ = stream.close();
     }
+    (group_of(&stream.summary()), text, Visit { _stream: stream })
 }
 
 /// A server for the clients under test.
@@ -119,8 +72,11 @@ impl Host {
         let port = listener.local_addr().unwrap().port();
         let (sender, groups) = channel();
         thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
+            for mut stream in listener.incoming().flatten() {
                 stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+                if offer_tls(&mut stream, content).is_none() {
+                    continue;
+                }
                 let Ok(mut stream) = TlsStream::new(&server, stream, None) else { continue };
                 // The group is sent before the page, so that it is available when the client has
                 // the page.
@@ -143,46 +99,14 @@ impl Host {
 
 /// Starts a server without TLS for one connection after the other, which runs until the program
 /// ends. Returns its port.
-pub(crate) fn serve_plainly() -> u16 {
+pub(crate) fn serve_plainly(content: Content) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             stream.set_read_timeout(Some(TIMEOUT)).unwrap();
-            let _ = serve(&mut stream, Content::Http);
+            let _ = serve(&mut stream, content);
         }
     });
     port
-}
-
-/// Answers one HTTP request, or any number of DNS queries.
-fn serve(stream: &mut (impl Read + Write), content: Content) -> Option<()> {
-    match content {
-        Content::Http => {
-            let mut request = Vec::new();
-            while !request.ends_with(b"\r\n\r\n") {
-                let mut byte = [0];
-                stream.read_exact(&mut byte).ok()?;
-                request.extend(byte);
-            }
-            let length = SERVED.len();
-            let head =
-                format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-            stream.write_all((head + SERVED).as_bytes()).ok()
-        }
-        Content::Dns => loop {
-            let mut length = [0; 2];
-            stream.read_exact(&mut length).ok()?;
-            let mut question = vec![0; u16::from_be_bytes(length).into()];
-            stream.read_exact(&mut question).ok()?;
-            // The answer is the query's header and question, without any further records, and one
-            // record.
-            let end = 12 + question.get(12..)?.iter().position(|byte| *byte == 0)? + 5;
-            let mut answer = question.get(..end)?.to_vec();
-            answer[2..4].copy_from_slice(&[0x81, 0x80]);
-            answer[6..12].copy_from_slice(&[0, 1, 0, 0, 0, 0]);
-            answer.extend(RECORD);
-            stream.write_all(&[&[0, answer.len() as u8], &answer[..]].concat()).ok()?;
-        },
-    }
 }

@@ -100,10 +100,44 @@ fn services_read_what_they_are_said_to() {
             Err(_) => artifacts::absent(&format!("no {reader}")),
         }
     }
+    match fs::read_to_string("/lib/systemd/system/proftpd.service") {
+        Ok(text) => assert!(text.contains("EnvironmentFile=-/etc/default/proftpd"), "{text}"),
+        Err(_) => artifacts::absent("no unit of ProFTPD (apt-get install proftpd-core)"),
+    }
     // This block is a script.
     let script = block("apache.envvars") + "\necho $OPENSSL_CONF";
     let output = Command::new("sh").args(["-ec", &script]).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap().trim_end(), PATH);
+}
+
+/// The units in the document's table start as the users that stand there, and read no other file
+/// that sets variables.
+#[test]
+fn units_are_as_they_are_said_to_be() {
+    let table = TEXT.split_once("| application | `systemctl edit` |").unwrap().1;
+    let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), 6, "{rows:#?}");
+    for row in rows {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let user = cells[3].trim_matches('`');
+        for unit in cells[2].split('`').skip(1).step_by(2) {
+            let path = format!("/lib/systemd/system/{unit}.service");
+            let Ok(text) = fs::read_to_string(&path) else {
+                artifacts::absent(&format!("no {path}"));
+                continue;
+            };
+            let values = |key: &str| -> Vec<String> {
+                let lines =
+                    text.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+                lines.map(str::to_owned).collect()
+            };
+            let users = if user == "root" { vec![] } else { vec![user.to_owned()] };
+            assert_eq!(values("User"), users, "{path}");
+            // MariaDB's is written anew at each start.
+            let files = values("EnvironmentFile");
+            assert!(files.iter().all(|file| file.starts_with("-/run/")), "{path}: {files:?}");
+        }
+    }
 }
 
 /// AppArmor's parser accepts the lines in unbound's profile, if both are installed.

@@ -1,7 +1,8 @@
 //! The setup for the tests of applications: a folder with certificates and OpenSSL's configuration,
 //! and processes.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -19,7 +20,12 @@ pub(crate) enum Way {
     Configuration,
     /// The application's own line. OpenSSL's configuration only loads the module.
     Line,
+    /// Both of them, for applications whose line only lets OpenSSL's configuration count.
+    Both,
 }
+
+/// The name of a copy of the module.
+const COPY: &str = "fastkex.so";
 
 pub(crate) struct Setup {
     pub(crate) set: Set,
@@ -65,16 +71,43 @@ impl Setup {
     /// counts, and its X25519 on every machine.
     pub(crate) fn configure(&self, way: Way) -> String {
         let ours = "[fastkex_sect]\n";
+        let copy = self.set.stage.folder().join(COPY);
+        let module = if copy.exists() { &copy } else { &self.module };
         let replacements = [
-            ("/usr/local/lib/fastkex/fastkex.so", self.module.display().to_string()),
+            ("/usr/local/lib/fastkex/fastkex.so", module.display().to_string()),
             (ours, format!("{ours}statistics = on\nx25519 = on\n")),
         ];
         let mut text = replaced(&block("openssl.cnf"), &replacements);
-        if way != Way::Configuration {
+        if !matches!(way, Way::Configuration | Way::Both) {
             text = replaced(&text, &[("ssl_conf = ssl_sect\n", String::new())]);
         }
         self.set.stage.write("openssl.cnf", &text).unwrap();
         self.path("openssl.cnf")
+    }
+
+    /// Lets other users enter the folder, for servers that read files after they have changed their
+    /// user.
+    pub(crate) fn open(&self) {
+        let mode = Permissions::from_mode(0o755);
+        fs::set_permissions(self.set.stage.folder(), mode).unwrap();
+    }
+
+    /// Copies the module into the folder, for programs that load it after they have changed their
+    /// user, who may not be allowed to read the checkout.
+    pub(crate) fn share_module(&self) {
+        fs::copy(&self.module, self.set.stage.folder().join(COPY)).unwrap();
+        self.open();
+    }
+
+    /// Makes a folder that belongs to a user, if this process may give files away.
+    pub(crate) fn folder_of(&self, name: &str, user: Option<&str>) -> PathBuf {
+        let folder = self.set.stage.folder().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        if let Some(user) = user.filter(|_| testbed::is_root()) {
+            let output = Command::new("chown").arg(user).arg(&folder).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+        }
+        folder
     }
 
     /// Returns the folder of the module.
