@@ -273,7 +273,7 @@ fn every_block_is_tried() {
 #[test]
 fn the_readme_says_no_other_lines() {
     let readme = std::fs::read_to_string(artifacts::root().join("README.md")).unwrap();
-    let table = readme.split_once("| application | with the configuration above").unwrap().1;
+    let table = readme.split_once("| application | after `fastkex enable`").unwrap().1;
     let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
     assert_eq!(rows.len(), 9, "{rows:#?}");
     for row in rows {
