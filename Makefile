@@ -12,7 +12,7 @@ OUT := $(or $(CARGO_TARGET_DIR),target)/release
 
 FULL :=
 
-.PHONY: all module legacy test test-applications test-peers check demo demo-browser demo-1.1.1 soak test-matrix bench ceiling reproduce races fuzz install uninstall clean
+.PHONY: all module legacy test test-applications test-peers test-watching check demo demo-browser demo-1.1.1 soak test-matrix bench ceiling reproduce races fuzz install uninstall clean
 
 all: module
 
@@ -60,6 +60,11 @@ test-applications:
 # Other TLS stacks as clients and servers, see docs/peers.md.
 test-peers:
 	@scripts/test-peers
+
+# The counts of stock nginx in a real Prometheus, see docs/watching.md.
+test-watching:
+	@scripts/prerequisites watching
+	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex --test watching --test stats
 
 test-matrix:
 	@scripts/test-matrix

@@ -361,6 +361,8 @@ fn tables(shown: &[Shown]) -> String {
     if !all.is_empty() {
         parts.push(shares(&all));
         parts.push(by_group(&all).to_string());
+    } else if shown.iter().any(|process| process.handshakes.watch == Watch::On) {
+        parts.push("No handshakes have been counted.".to_owned());
     }
     for process in shown.iter().filter(|process| process.handshakes.watch != Watch::On) {
         parts.push(format!(
