@@ -145,6 +145,7 @@ impl fmt::Display for Watch {
 pub(crate) struct HandshakeCounters {
     /// A [`Watch`], by its place in [`Watch::ALL`].
     watch: AtomicU32,
+    connections: AtomicU64,
     counts: [[AtomicU64; Role::ALL.len()]; GROUPS],
 }
 
@@ -162,6 +163,8 @@ impl HandshakeCounters {
     /// Reads the bytes of such counters, which may hold any numbers.
     pub(crate) fn read(bytes: &[u8]) -> Handshakes {
         let at = |at: usize| bytes.get(at..).unwrap_or_default();
+        let connections = at(core::mem::offset_of!(Self, connections)).first_chunk();
+        let connections = connections.map_or(0, |bytes| u64::from_ne_bytes(*bytes));
         let watch = at(core::mem::offset_of!(Self, watch)).first_chunk();
         let watch = Watch::of(watch.map_or(0, |bytes| u32::from_ne_bytes(*bytes)));
         let words = at(core::mem::offset_of!(Self, counts)).as_chunks().0;
@@ -170,7 +173,7 @@ impl HandshakeCounters {
             word.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
         };
         let counts = core::array::from_fn(|group| core::array::from_fn(|role| count(group, role)));
-        Handshakes { watch, counts }
+        Handshakes { watch, connections, counts }
     }
 }
 
@@ -179,6 +182,8 @@ impl HandshakeCounters {
 pub struct Handshakes {
     /// Whether they are counted.
     pub watch: Watch,
+    /// Number of connections that were made to be counted, whether or not a handshake was.
+    pub connections: u64,
     counts: [[u64; Role::ALL.len()]; GROUPS],
 }
 
@@ -195,6 +200,9 @@ static WATCH: AtomicU32 = AtomicU32::new(0);
 /// Says whether this process and its children count handshakes from now on.
 pub fn watch_handshakes(watch: Watch) {
     WATCH.store(watch as u32, Ordering::Relaxed);
+    if let Some(counters) = crate::statistics::present_handshakes() {
+        counters.watch(watch as u32);
+    }
 }
 
 /// The state of the watch as it is stored in pages.
@@ -202,11 +210,12 @@ pub(crate) fn watch() -> u32 {
     WATCH.load(Ordering::Relaxed)
 }
 
-/// Makes the process's page, unless it has one, so that the counts are shown from the first
-/// connection on.
-pub fn show_handshakes() {
+/// Counts a connection in the process's page, so that the page is there from the first one on.
+/// Takes no lock.
+pub fn count_connection() {
     if let Some(counters) = crate::statistics::handshakes() {
         counters.watch(watch());
+        counters.connections.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -42,7 +42,7 @@ mod statistics;
 mod store;
 
 pub use handshakes::{
-    Handshakes, NegotiatedGroup, Role, Watch, count_handshake, show_handshakes, watch_handshakes,
+    Handshakes, NegotiatedGroup, Role, Watch, count_connection, count_handshake, watch_handshakes,
 };
 pub use key_material::KeyMaterial;
 pub use kind::{Encapsulations, Exchanges, KeyPairs, Kind, Purpose};

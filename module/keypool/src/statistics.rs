@@ -189,6 +189,11 @@ pub(crate) fn handshakes() -> Option<&'static HandshakeCounters> {
     page(Process::current()).map(|page| &page.page().handshakes)
 }
 
+/// The same, if the process has a page.
+pub(crate) fn present_handshakes() -> Option<&'static HandshakeCounters> {
+    PAGE.get(Process::current())?.as_ref().map(|page| &page.page().handshakes)
+}
+
 impl Deref for Counted {
     type Target = Counters;
 
@@ -491,12 +496,14 @@ mod tests {
 
     #[test]
     fn handshakes_are_counted_by_group_and_role() {
-        use crate::handshakes::{NegotiatedGroup, Role, Watch, count_handshake, watch_handshakes};
+        use crate::handshakes::{
+            NegotiatedGroup, Role, Watch, count_connection, count_handshake, watch_handshakes,
+        };
 
         let counters = super::handshakes().unwrap();
         count_handshake(NegotiatedGroup::NONE, Role::Server);
         watch_handshakes(Watch::Late);
-        crate::handshakes::show_handshakes();
+        count_connection();
         for _ in 0..3 {
             count_handshake(NegotiatedGroup::OTHER, Role::Client);
         }
@@ -508,7 +515,7 @@ mod tests {
             )
         };
         let read = HandshakeCounters::read(bytes);
-        assert_eq!(read.watch, Watch::Late);
+        assert_eq!((read.watch, read.connections), (Watch::Late, 1));
         assert_eq!(read.get(NegotiatedGroup::NONE, Role::Server), 1);
         assert_eq!(read.get(NegotiatedGroup::OTHER, Role::Client), 3);
         let all = NegotiatedGroup::all();

@@ -14,15 +14,15 @@ use core::ffi::{c_int, c_long, c_void};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use keypool::{NegotiatedGroup, Role, Watch, count_handshake, show_handshakes, watch_handshakes};
+use keypool::{NegotiatedGroup, Role, Watch, count_connection, count_handshake, watch_handshakes};
 use openssl_abi::{Class, Core, Libcrypto, Libssl, Ssl, SslContext, guard, number};
 
 use crate::release::Release;
 
 /// The first release whose libssl does not tell new objects for QUIC from others.
 const UNTYPED_OBJECTS: Release = Release::new(3, 5);
-/// libcrypto gives index 0 to applications, and 1 to the first who asks. Of verifications that is
-/// libssl, as it makes its first context.
+/// libcrypto keeps index 0 for applications, and gives 1 to the first who asks. For verifications
+/// that is libssl, before it makes its first context.
 const FIRST_INDEX: c_int = 1;
 
 /// The watch over the handshakes of a process. It stays until the process ends: there is no way to
@@ -132,7 +132,6 @@ impl WatchTower {
     fn end(&self, why: Watch) {
         self.is_over.store(true, Ordering::SeqCst);
         watch_handshakes(why);
-        show_handshakes();
     }
 
     fn is_over(&self) -> bool {
@@ -180,7 +179,7 @@ unsafe extern "C" fn new_ssl(
             return;
         }
         if let Some(libssl) = tower.libssl() {
-            show_handshakes();
+            count_connection();
             // SAFETY: libssl is making this object, and nobody else has it. It is one for TLS or
             // DTLS: no context for anything else has ever been made, or libssl knows what the
             // object is and ignores the callback.

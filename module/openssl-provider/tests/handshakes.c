@@ -182,10 +182,10 @@ static void callbacks(void)
     SSL_CTX_set_info_callback(two.client, of_context);
     join(client, server);
     pump(client, server);
-    SSL_shutdown(server);
-    SSL_free(client);
+    SSL_shutdown(client);
+    SSL_free(server);
     /* Used again. */
-    CHECK(SSL_clear(server) == 1 && (client = SSL_new(two.client)) != NULL);
+    CHECK(SSL_set_session(client, NULL) == 1 && SSL_clear(client) == 1 && (server = SSL_new(two.server)) != NULL);
     join(client, server);
     pump(client, server);
     SSL_free(client);

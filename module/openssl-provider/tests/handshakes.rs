@@ -120,8 +120,11 @@ fn the_applications_callbacks_notice_nothing() {
 fn a_child_counts_its_own() {
     let Some(scenes) = Scenes::new() else { return };
     scenes.run("forks", "on");
-    assert_eq!(named(&scenes.counts("page")), [("x25519", 2, 2)]);
-    assert_eq!(named(&scenes.counts("child")), [("x25519", 1, 1)]);
+    for (page, handshakes) in [("page", 2), ("child", 1)] {
+        let counts = scenes.counts(page);
+        assert_eq!(named(&counts), [("x25519", handshakes, handshakes)]);
+        assert_eq!(counts.connections, 2 * handshakes);
+    }
 }
 
 #[test]

@@ -338,12 +338,12 @@ fn objects(shown: &[Shown]) -> Vec<Value> {
             object.insert("handshakes".into(), count.into());
             Value::Object(object)
         });
-        let uncounted = (process.handshakes.watch != Watch::On).then(|| {
-            let mut object = about(process);
+        let mut object = about(process);
+        object.insert("connections".into(), process.handshakes.connections.into());
+        if process.handshakes.watch != Watch::On {
             object.insert("not_counted".into(), process.handshakes.watch.to_string().into());
-            Value::Object(object)
-        });
-        counted.chain(uncounted)
+        }
+        counted.chain([Value::Object(object)])
     });
     of_pools.chain(of_handshakes).collect()
 }
@@ -361,19 +361,34 @@ fn tables(shown: &[Shown]) -> String {
     if !all.is_empty() {
         parts.push(shares(&all));
         parts.push(by_group(&all).to_string());
-    } else if shown.iter().any(|process| process.handshakes.watch == Watch::On) {
+    } else if shown.iter().any(|process| doubt(process).is_none()) {
         parts.push("No handshakes have been counted.".to_owned());
     }
-    for process in shown.iter().filter(|process| process.handshakes.watch != Watch::On) {
-        parts.push(format!(
-            "handshakes of process {} ({}) are not counted: {}",
-            process.pid, process.source.program, process.handshakes.watch
-        ));
+    for process in shown {
+        if let Some(why) = doubt(process) {
+            let program = &process.source.program;
+            parts.push(format!("handshakes of process {} ({program}) {why}", process.pid));
+        }
     }
     if lines(shown).next().is_some() {
         parts.push(table(shown).to_string());
     }
     parts.join("\n")
+}
+
+/// Returns the reason why a process's handshakes are not in the table, if there is one.
+fn doubt(process: &Shown) -> Option<String> {
+    let Handshakes { watch, connections, .. } = process.handshakes;
+    if watch != Watch::On {
+        return Some(format!("are not counted: {watch}"));
+    }
+    // The first one may still be under way.
+    (connections > 1 && negotiated(process).next().is_none()).then(|| {
+        format!(
+            "were not seen in {} connections: they fail, or the program sets an info callback",
+            measure::grouped(connections as f64)
+        )
+    })
 }
 
 /// Adds counts, which may be any numbers.

@@ -87,11 +87,14 @@ fn a_client_that_connects_once_pays_for_one_key() {
             assert_eq!(record[name], count, "{name}: {record}");
         }
         let role = if purpose == "key_pairs" { "client" } else { "server" };
-        let expected = serde_json::json!({
-            "pid": process.id(), "program": "openssl", "group": GROUP, "role": role,
-            "post_quantum": true, "handshakes": 1,
-        });
-        assert_eq!(handshakes, [expected]);
+        let expected = [
+            serde_json::json!({
+                "pid": process.id(), "program": "openssl", "group": GROUP, "role": role,
+                "post_quantum": true, "handshakes": 1,
+            }),
+            serde_json::json!({ "pid": process.id(), "program": "openssl", "connections": 1 }),
+        ];
+        assert_eq!(handshakes, expected);
         let text = stdout(&scene.stats(&[&process.id().to_string()]));
         let share = format!("post-quantum as {role}: 100.0 % (1 of 1 handshakes)");
         assert_eq!(text.lines().next(), Some(share.as_str()), "{text}");
@@ -102,6 +105,7 @@ fn a_client_that_connects_once_pays_for_one_key() {
     let text = stdout(&output);
     for line in [
         "fastkex_up 1".to_owned(),
+        "fastkex_connections_total{program=\"openssl\"} 2".to_owned(),
         format!("fastkex_key_pairs_generated_total{{program=\"openssl\",group=\"{GROUP}\"}} 1"),
         format!(
             "fastkex_handshakes_total{{program=\"openssl\",group=\"{GROUP}\",role=\"server\",post_quantum=\"yes\"}} 1"
@@ -217,6 +221,8 @@ struct Forgery<'a> {
     count: u64,
     /// Each byte of the counts of handshakes.
     handshakes: u8,
+    /// Connections of a process that counts handshakes.
+    connections: Option<u64>,
     seals: SealFlags,
     length: u64,
 }
@@ -233,6 +239,7 @@ impl Default for Forgery<'_> {
             group: GROUP.as_bytes(),
             count: 5,
             handshakes: 0,
+            connections: None,
             seals: SEALS,
             length: 64 + HANDSHAKES + 64 * 192,
         }
@@ -258,6 +265,11 @@ impl Forgery<'_> {
 
         let mut bytes = b"fastkex counts 2".to_vec();
         bytes.extend(process.0.id().to_ne_bytes());
+        bytes.resize(64, 0);
+        if let Some(connections) = self.connections {
+            bytes.extend(1u64.to_ne_bytes());
+            bytes.extend(connections.to_ne_bytes());
+        }
         bytes.resize(64 + HANDSHAKES as usize, self.handshakes);
         bytes.extend(1u32.to_ne_bytes());
         bytes.extend(self.group);
@@ -359,6 +371,19 @@ fn pages_that_the_module_did_not_make_are_refused() {
     assert!(lines.iter().any(|line| line.ends_with(&most)), "{lines:?}");
     assert_eq!(json.as_array().unwrap().last().unwrap()["not_counted"], "nothing counts them");
     drop(handshakes);
+
+    // A program with a callback of its own, and one whose first handshake is under way.
+    for (connections, expected) in [
+        (1, "No handshakes have been counted."),
+        (
+            1234,
+            "were not seen in 1,234 connections: they fail, or the program sets an info callback",
+        ),
+    ] {
+        let connections = Some(connections);
+        let (text, _, _) = shown(Forgery { connections, ..Forgery::default() });
+        assert!(text.lines().next().unwrap().ends_with(expected), "{text}");
+    }
 
     // A process chooses its own name.
     let program = b"a\"b\\c\n\x1b[2J\xc2\x9b";

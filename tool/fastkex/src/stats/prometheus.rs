@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use keypool::{Counter, Counts, NegotiatedGroup, Purpose, Watch};
 
-use super::totals::{Source, Totals, lines, number, of_pool};
+use super::totals::{CONNECTIONS, HANDSHAKES, Source, Totals, lines, number, of_pool};
 use super::{Shown, key};
 
 const NANOSECONDS: u64 = 1_000_000_000;
@@ -29,7 +29,7 @@ pub(super) fn text(totals: &Totals, shown: &[Shown]) -> String {
 
     let name = "fastkex_handshakes_total";
     metric.start(name, "counter", "TLS handshakes that were completed, by negotiated group.");
-    for (source, item, count) in lines(totals, "handshakes") {
+    for (source, item, count) in lines(totals, HANDSHAKES) {
         let resists =
             |group: &NegotiatedGroup| group.name() == item.group && group.is_post_quantum();
         let is_post_quantum = NegotiatedGroup::all().any(|group| resists(&group));
@@ -42,6 +42,12 @@ pub(super) fn text(totals: &Totals, shown: &[Shown]) -> String {
             ],
         ];
         metric.line(name, &labels.concat(), &count.to_string());
+    }
+
+    let name = "fastkex_connections_total";
+    metric.start(name, "counter", "TLS connections, whether or not a handshake was counted.");
+    for (source, _, count) in lines(totals, CONNECTIONS) {
+        metric.line(name, &source.labels(), &count.to_string());
     }
 
     for purpose in Purpose::ALL {

@@ -35,12 +35,18 @@ pub(super) struct Source {
 /// What a count is a count of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Item {
-    /// `handshakes`, or `purpose/counter` of a pool.
+    /// [`HANDSHAKES`], [`CONNECTIONS`], or `purpose/counter` of a pool.
     pub(super) what: String,
+    /// Empty for connections.
     pub(super) group: String,
     /// For handshakes.
     pub(super) role: Option<String>,
 }
+
+/// Completed handshakes.
+pub(super) const HANDSHAKES: &str = "handshakes";
+/// Connections, whether or not a handshake was counted.
+pub(super) const CONNECTIONS: &str = "connections";
 
 type Counts = BTreeMap<Item, u64>;
 
@@ -58,13 +64,15 @@ fn counts_of(process: &Shown) -> Counts {
     for group in NegotiatedGroup::all() {
         for role in Role::ALL {
             let item = Item {
-                what: "handshakes".into(),
+                what: HANDSHAKES.into(),
                 group: group.name().into(),
                 role: Some(role.name().into()),
             };
             counts.insert(item, process.handshakes.get(group, role));
         }
     }
+    let connections = Item { what: CONNECTIONS.into(), group: String::new(), role: None };
+    counts.insert(connections, process.handshakes.connections);
     for record in &process.records {
         for counter in Counter::ALL {
             if counter != Counter::SlowestRefillNanoseconds {
