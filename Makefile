@@ -22,7 +22,7 @@ PAGES := $(OUT)/pages
 
 FULL :=
 
-.PHONY: all module legacy test test-applications test-peers check demo demo-browser demo-1.1.1 soak test-matrix bench ceiling reproduce races fuzz install uninstall package test-packages clean
+.PHONY: all module legacy test test-applications test-peers test-watching check demo demo-browser demo-1.1.1 soak test-matrix bench ceiling reproduce races fuzz install uninstall package test-packages clean
 
 all: module
 
@@ -73,6 +73,11 @@ test-applications:
 # Other TLS stacks as clients and servers, see docs/peers.md.
 test-peers:
 	@scripts/test-peers
+
+# The counts of stock nginx in a real Prometheus, see docs/watching.md.
+test-watching:
+	@scripts/prerequisites watching
+	FASTKEX_TEST_APPLICATIONS=all $(CARGO) test --package fastkex --test watching --test stats
 
 test-matrix:
 	@scripts/test-matrix

@@ -30,6 +30,7 @@
 
 mod clock;
 mod growth;
+mod handshakes;
 mod key_material;
 mod kind;
 mod pool;
@@ -40,6 +41,9 @@ mod slot_pool;
 mod statistics;
 mod store;
 
+pub use handshakes::{
+    Handshakes, NegotiatedGroup, Role, Watch, count_connection, count_handshake, watch_handshakes,
+};
 pub use key_material::KeyMaterial;
 pub use kind::{Encapsulations, Exchanges, KeyPairs, Kind, Purpose};
 pub use pool::Pool;

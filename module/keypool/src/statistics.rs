@@ -1,5 +1,5 @@
 //! Counters of the pools, without locks, and the page of shared memory through which other
-//! processes may read them.
+//! processes may read them and the counts of handshakes.
 
 use core::fmt;
 use core::mem::offset_of;
@@ -13,6 +13,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 
+use crate::handshakes::{HandshakeCounters, Handshakes, watch};
 use crate::kind::Purpose;
 use fork::{PerProcess, Process};
 
@@ -172,12 +173,25 @@ pub(crate) enum Counted {
 impl Counted {
     /// The counters of one pool of this process.
     pub(crate) fn new(shown: bool, process: Process, name: &str, purpose: Purpose) -> Self {
-        let shown = shown
-            .then(|| PAGE.get_or_make(process, |_| Mapped::new()))
-            .and_then(|page| page.as_ref())
-            .and_then(|page| page.record(name, purpose));
+        let shown =
+            shown.then(|| page(process)).flatten().and_then(|page| page.record(name, purpose));
         shown.map_or_else(|| Counted::Own(Box::default()), Counted::Shown)
     }
+}
+
+/// The page of a process, made if necessary.
+fn page(process: Process) -> Option<&'static Mapped> {
+    PAGE.get_or_make(process, |_| Mapped::new()).as_ref()
+}
+
+/// The counters of this process's handshakes.
+pub(crate) fn handshakes() -> Option<&'static HandshakeCounters> {
+    page(Process::current()).map(|page| &page.page().handshakes)
+}
+
+/// The same, if the process has a page.
+pub(crate) fn present_handshakes() -> Option<&'static HandshakeCounters> {
+    PAGE.get(Process::current())?.as_ref().map(|page| &page.page().handshakes)
 }
 
 impl Deref for Counted {
@@ -196,7 +210,7 @@ impl Deref for Counted {
 /// is removed with the process.
 pub const PAGE_NAME: &str = "fastkex-statistics";
 
-const MAGIC: [u8; 16] = *b"fastkex counts 1";
+const MAGIC: [u8; 16] = *b"fastkex counts 2";
 const NAME_BYTES: usize = 48;
 /// The size is fixed: the memory cannot be truncated under the process, and readers know how much
 /// to read.
@@ -210,6 +224,7 @@ struct Page {
     /// The process ID in the process's own namespace. Children inherit the file.
     process: u32,
     used: AtomicU32,
+    handshakes: HandshakeCounters,
     records: [Slot; RECORDS],
 }
 
@@ -266,15 +281,20 @@ impl Mapped {
         // which all its fields may be. Nobody else has it.
         unsafe {
             (*page.as_ptr()).process = std::process::id();
+            (*page.as_ptr()).handshakes.watch(watch());
             (*page.as_ptr()).magic = MAGIC;
         }
         Some(Mapped { page, _file: file })
     }
 
+    fn page(&self) -> &'static Page {
+        // SAFETY: the mapping stays as long as the process lives.
+        unsafe { &*self.page.as_ptr() }
+    }
+
     /// The record of this name and purpose, created if necessary. `None` if there is no room.
     fn record(&self, name: &str, purpose: Purpose) -> Option<&'static Counters> {
-        // SAFETY: the mapping stays as long as the process lives.
-        let page: &'static Page = unsafe { &*self.page.as_ptr() };
+        let page = self.page();
         let name = words(name)?;
         let state = 1 + Purpose::ALL.iter().position(|&other| other == purpose)? as u32;
         let is_it = |slot: &&Slot| {
@@ -326,6 +346,8 @@ fn words(name: &str) -> Option<[u32; NAME_BYTES / 4]> {
 pub struct Snapshot {
     /// The process ID, in the process's own namespace.
     pub process: u32,
+    /// Its handshakes.
+    pub handshakes: Handshakes,
     /// One for each pool.
     pub records: Vec<Record>,
 }
@@ -409,6 +431,7 @@ pub fn read_page(bytes: &[u8]) -> Result<Snapshot, PageError> {
     let slots = bytes[offset_of!(Page, records)..].chunks_exact(size_of::<Slot>());
     Ok(Snapshot {
         process: u32_at(bytes, offset_of!(Page, process)),
+        handshakes: HandshakeCounters::read(&bytes[offset_of!(Page, handshakes)..]),
         records: slots.filter_map(read_record).collect(),
     })
 }
@@ -469,6 +492,36 @@ mod tests {
         assert_eq!(records[0].counts, keys.counts());
         assert_eq!(records[0].counts.stock(), 3);
         assert_eq!(records[1].counts.get(Counter::Inline), 7);
+    }
+
+    #[test]
+    fn handshakes_are_counted_by_group_and_role() {
+        use crate::handshakes::{
+            NegotiatedGroup, Role, Watch, count_connection, count_handshake, watch_handshakes,
+        };
+
+        let counters = super::handshakes().unwrap();
+        count_handshake(NegotiatedGroup::NONE, Role::Server);
+        watch_handshakes(Watch::Late);
+        count_connection();
+        for _ in 0..3 {
+            count_handshake(NegotiatedGroup::OTHER, Role::Client);
+        }
+        // SAFETY: the counters are memory of this size; nobody writes to it now.
+        let bytes: &[u8] = unsafe {
+            core::slice::from_raw_parts(
+                ptr::from_ref(counters).cast(),
+                size_of::<HandshakeCounters>(),
+            )
+        };
+        let read = HandshakeCounters::read(bytes);
+        assert_eq!((read.watch, read.connections), (Watch::Late, 1));
+        assert_eq!(read.get(NegotiatedGroup::NONE, Role::Server), 1);
+        assert_eq!(read.get(NegotiatedGroup::OTHER, Role::Client), 3);
+        let all = NegotiatedGroup::all();
+        let all = all.flat_map(|group| Role::ALL.map(|role| read.get(group, role)));
+        assert_eq!(all.sum::<u64>(), 4);
+        watch_handshakes(Watch::Off);
     }
 
     #[test]

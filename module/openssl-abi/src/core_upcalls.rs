@@ -48,6 +48,11 @@ impl Core {
         }
     }
 
+    /// The address of one of libcrypto's functions, in the object that libcrypto is part of.
+    pub(crate) fn address(&self) -> Option<*const c_void> {
+        self.get_params.map(|function| function as *const c_void)
+    }
+
     /// Adds an error to OpenSSL's queue: the provider's reason number and a message.
     #[track_caller]
     pub fn raise(&self, reason: u32, message: &str) {

@@ -9,6 +9,7 @@ mod core_upcalls;
 mod dispatch;
 mod environment;
 pub mod functions;
+mod linked;
 pub mod names;
 mod param;
 mod tls_group;
@@ -17,6 +18,9 @@ mod types;
 pub use core_upcalls::{Bio, Core, PassphraseCallback};
 pub use dispatch::{Dispatch, Function, guard};
 pub use environment::environment;
+pub use linked::{
+    Class, Handshake, InfoCallback, Libcrypto, Libssl, NewObject, Ssl, SslContext, number,
+};
 pub use param::{Param, ParamIter, ParamRef, ParamType, Params, ValueError, WrongType};
 pub use tls_group::{GroupKind, TlsGroup};
 pub use types::{

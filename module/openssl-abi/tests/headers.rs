@@ -5,11 +5,15 @@ use std::fmt::Write;
 use std::process::Command;
 
 use openssl_abi::{
-    Algorithm, Dispatch, Item, Param, ParamType, functions, names, operation, selection,
+    Algorithm, Class, Dispatch, Item, Param, ParamType, functions, names, number, operation,
+    selection,
 };
 
 /// Names that later releases of OpenSSL added, with the release. Older headers may lack them.
-const ADDED: [(&str, &str); 7] = [
+const ADDED: [(&str, &str); 10] = [
+    ("NID_brainpoolP256r1tls13", "0x30200000L"),
+    ("NID_brainpoolP384r1tls13", "0x30200000L"),
+    ("NID_brainpoolP512r1tls13", "0x30200000L"),
     ("OSSL_FUNC_SIGNATURE_SIGN_MESSAGE_INIT", "0x30400000L"),
     ("OSSL_FUNC_SIGNATURE_VERIFY_MESSAGE_INIT", "0x30400000L"),
     ("OSSL_PKEY_PARAM_DHKEM_IKM", "0x30200000L"),
@@ -35,6 +39,7 @@ fn numbers_names_and_layouts_are_those_of_the_headers() {
     let mut source = String::from(
         "#include <stddef.h>\n#include <string.h>\n#include <stdio.h>\n#include <openssl/core.h>\n#include <openssl/opensslv.h>\n\
          #include <openssl/core_dispatch.h>\n#include <openssl/core_names.h>\n#include <openssl/core_object.h>\n\
+         #include <openssl/crypto.h>\n#include <openssl/obj_mac.h>\n#include <openssl/ssl.h>\n\
          #define IS(c, rust) _Static_assert((c) == (rust), #c)\n",
     );
     for (prefix, name, id) in functions::ALL {
@@ -76,6 +81,18 @@ fn numbers_names_and_layouts_are_those_of_the_headers() {
         std::mem::offset_of!(Algorithm, description),
     );
     is("offsetof(OSSL_ITEM, ptr)", std::mem::offset_of!(Item, pointer));
+
+    is("CRYPTO_EX_INDEX_SSL", Class::Ssl as usize);
+    is("CRYPTO_EX_INDEX_SSL_CTX", Class::SslContext as usize);
+    is("CRYPTO_EX_INDEX_X509_STORE_CTX", Class::Verification as usize);
+    is("SSL_CB_HANDSHAKE_DONE", number::HANDSHAKE_DONE as usize);
+    is("SSL_CTRL_GET_NEGOTIATED_GROUP", number::GET_NEGOTIATED_GROUP as usize);
+    is("TLSEXT_nid_unknown", number::UNKNOWN_GROUP as usize);
+    is("TLS1_3_VERSION", number::TLS_1_3 as usize);
+    for (name, id, _) in number::GROUPS {
+        let check = format!("IS({name}, {id});");
+        writeln!(source, "{}", unless_older(name, &check)).unwrap();
+    }
 
     source.push_str("int main(void) {\n");
     for (name, text) in names::ALL {

@@ -6,6 +6,7 @@ use kex::{Backend, TlsGroup};
 use openssl_abi::Core;
 use warmup::WarmUp;
 
+use crate::handshakes::Counting;
 use crate::pools::GroupPools;
 use crate::seed_key;
 use crate::table::Tables;
@@ -20,6 +21,8 @@ pub(crate) struct Provider {
     pub(crate) groups: Vec<&'static TlsGroup>,
     pub(crate) pools: GroupPools,
     pub(crate) warm_up: WarmUp,
+    /// With `statistics = on`.
+    pub(crate) _counting: Option<Counting>,
     pub(crate) tables: Tables,
     /// The forms of private keys with seeds in files, in order of preference.
     pub(crate) key_forms: Box<[seed_key::Form]>,

@@ -18,6 +18,7 @@ mod decoder;
 mod encoder;
 mod formats;
 mod group_key;
+mod handshakes;
 mod kem;
 mod key;
 mod keymgmt;

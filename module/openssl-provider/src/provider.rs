@@ -16,6 +16,7 @@ use crate::curves::{Ed25519, Exchange, Scheme, Signature, X25519};
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
 use crate::group_key::GroupKey;
+use crate::handshakes::Counting;
 use crate::kem::KeyEncapsulation;
 use crate::keymgmt::KeyManagement;
 use crate::pools::GroupPools;
@@ -84,6 +85,7 @@ pub(crate) fn load(core: Core) -> Result<Provider, ConfigError> {
         add_scheme::<Ed25519>(&mut tables.signature, Signature::dispatch(Release::of(&core)));
     }
     tables.close();
+    let counting = config.pools.statistics.then(|| Counting::start(&core, &code_points));
     Ok(Provider {
         core,
         backend,
@@ -91,6 +93,7 @@ pub(crate) fn load(core: Core) -> Result<Provider, ConfigError> {
         groups,
         pools: GroupPools::new(backend, config.pools),
         warm_up: WarmUp::new(backend, config.warm_up),
+        _counting: counting,
         tables,
         key_forms,
         announces_x25519: offers.x25519 && tls::groups_are_of_their_provider(&core),

@@ -30,8 +30,10 @@ pub const REFILL: Key = Key { name: "refill", meaning: "which thread makes them"
 pub const MAX_AGE: Key =
     Key { name: "max_age", meaning: "seconds after which unused ones are erased" };
 /// Shared statistics.
-pub const STATISTICS: Key =
-    Key { name: "statistics", meaning: "whether fastkex stats may read the process's counts" };
+pub const STATISTICS: Key = Key {
+    name: "statistics",
+    meaning: "whether handshakes are counted, and fastkex stats may read the process's counts",
+};
 /// Warm-up thread.
 pub const WARM_UP: Key = Key {
     name: "warmup",

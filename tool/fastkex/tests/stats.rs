@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs::File;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, fchown, symlink};
 use std::os::unix::process::CommandExt;
@@ -62,11 +63,13 @@ impl Scene {
         self.tool.output(&[&["stats"], arguments].concat())
     }
 
-    fn records(&self, process: &Server) -> Vec<Value> {
+    /// Returns what `--json` prints about the pools of a process, and about its handshakes.
+    fn records(&self, process: &Server) -> (Vec<Value>, Vec<Value>) {
         let output = self.stats(&[&process.id().to_string(), "--json"]);
         assert!(output.status.success(), "{}", stderr(&output));
         let records: Value = serde_json::from_slice(&output.stdout).unwrap();
-        records.as_array().unwrap().clone()
+        let records = records.as_array().unwrap().clone();
+        records.into_iter().partition(|record| record.get("purpose").is_some())
     }
 }
 
@@ -74,7 +77,7 @@ impl Scene {
 fn a_client_that_connects_once_pays_for_one_key() {
     let Some(scene) = Scene::new() else { return };
     for (process, purpose) in [(&scene.client, "key_pairs"), (&scene.server, "encapsulations")] {
-        let records = scene.records(process);
+        let (records, handshakes) = scene.records(process);
         assert_eq!(records.len(), 1, "{records:?}");
         let record = &records[0];
         assert_eq!(record["pid"], process.id());
@@ -83,27 +86,111 @@ fn a_client_that_connects_once_pays_for_one_key() {
         for (name, count) in [("generated", 1), ("inline", 1), ("from_pool", 0), ("stock", 0)] {
             assert_eq!(record[name], count, "{name}: {record}");
         }
+        let role = if purpose == "key_pairs" { "client" } else { "server" };
+        let expected = [
+            serde_json::json!({
+                "pid": process.id(), "program": "openssl", "group": GROUP, "role": role,
+                "post_quantum": true, "handshakes": 1,
+            }),
+            serde_json::json!({ "pid": process.id(), "program": "openssl", "connections": 1 }),
+        ];
+        assert_eq!(handshakes, expected);
+        let text = stdout(&scene.stats(&[&process.id().to_string()]));
+        let share = format!("post-quantum as {role}: 100.0 % (1 of 1 handshakes)");
+        assert_eq!(text.lines().next(), Some(share.as_str()), "{text}");
     }
 
     let output = scene.stats(&["--prometheus"]);
     assert!(output.status.success(), "{}", stderr(&output));
-    let line = format!(
-        "fastkex_generated_total{{pid=\"{}\",program=\"openssl\",group=\"{GROUP}\",purpose=\"key_pairs\"}} 1",
-        scene.client.id()
-    );
     let text = stdout(&output);
-    assert!(text.lines().any(|other| other == line), "{text}");
+    for line in [
+        "fastkex_up 1".to_owned(),
+        "fastkex_connections_total{program=\"openssl\"} 2".to_owned(),
+        format!("fastkex_key_pairs_generated_total{{program=\"openssl\",group=\"{GROUP}\"}} 1"),
+        format!(
+            "fastkex_handshakes_total{{program=\"openssl\",group=\"{GROUP}\",role=\"server\",post_quantum=\"yes\"}} 1"
+        ),
+    ] {
+        assert!(text.lines().any(|other| other == line), "{line}: {text}");
+    }
+    assert!(!text.contains("pid="), "{text}");
     // Each metric is introduced once, and every line belongs to one.
-    for (name, kind) in [("fastkex_stock", "gauge"), ("fastkex_generated_total", "counter")] {
+    for (name, kind) in [
+        ("fastkex_key_pairs_in_stock", "gauge"),
+        ("fastkex_handshakes_total", "counter"),
+        ("fastkex_encapsulations_refill_seconds_total", "counter"),
+    ] {
         assert_eq!(text.matches(&format!("# TYPE {name} {kind}\n")).count(), 1, "{text}");
     }
     assert!(text.lines().all(|line| line.starts_with("# ") || line.starts_with("fastkex_")));
+    follows_the_conventions(&text);
 
     let output = scene.stats(&[]);
     let text = stdout(&output);
     let ids = [scene.client.id(), scene.server.id()].map(|id| id.to_string());
     let shown = |id: &String| text.lines().any(|line| line.split_whitespace().nth(1) == Some(id));
     assert!(ids.iter().all(shown), "{text}");
+}
+
+/// Has Prometheus's own tool read the text and judge the names and units.
+fn follows_the_conventions(text: &str) {
+    let mut command = Command::new("promtool");
+    let command = command.args(["check", "metrics"]).stdin(Stdio::piped());
+    let Ok(mut promtool) = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
+        artifacts::skipped("no promtool (apt-get install prometheus)");
+        return;
+    };
+    promtool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = promtool.wait_with_output().unwrap();
+    let said = stdout(&output) + &stderr(&output);
+    assert!(output.status.success() && said.is_empty(), "{said}: {text}");
+}
+
+#[test]
+fn watching_an_idle_machine_succeeds() {
+    let tool = Tool::new();
+    let output = tool.output(&["stats", "--prometheus"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("# TYPE fastkex_handshakes_total counter\n"), "{text}");
+    follows_the_conventions(&text);
+}
+
+#[test]
+fn processes_that_have_ended_are_remembered() {
+    let tool = Tool::new();
+    let (state, written) = (tool.path("state.json"), tool.path("fastkex.prom"));
+    let (state, written) = (state.to_str().unwrap(), written.to_str().unwrap());
+    let sum = || {
+        let options = ["stats", "--prometheus", "--state", state, "--output", written];
+        let output = tool.output(&options);
+        assert!(output.status.success() && output.stdout.is_empty(), "{}", stderr(&output));
+        let text = std::fs::read_to_string(written).unwrap();
+        let start =
+            "fastkex_key_pairs_generated_total{program=\"remembered\",group=\"sntrup761\"} ";
+        let value = text.lines().find_map(|line| line.strip_prefix(start));
+        value.map(|value| value.parse::<u64>().unwrap())
+    };
+    let worker = |count| Forgery { program: b"remembered", count, ..Forgery::default() };
+    assert_eq!(sum(), None);
+    let first = worker(5).start(&tool);
+    assert_eq!((sum(), sum()), (Some(5), Some(5)));
+    let second = worker(7).start(&tool);
+    assert_eq!(sum(), Some(12));
+    drop(first);
+    assert_eq!((sum(), sum()), (Some(12), Some(12)));
+    drop(second);
+    let _third = worker(1).start(&tool);
+    assert_eq!((sum(), sum()), (Some(13), Some(13)));
+    // Without the file the sums are those of the processes that run.
+    let text = stdout(&tool.output(&["stats", "--prometheus"]));
+    let now = "fastkex_key_pairs_generated_total{program=\"remembered\",group=\"sntrup761\"} 1";
+    assert!(text.lines().any(|line| line == now), "{text}");
+
+    std::fs::write(state, "nonsense").unwrap();
+    let refused = tool.output(&["stats", "--prometheus", "--state", state]);
+    assert_refused(&refused, "no state of fastkex stats");
+    assert_misused(&tool.output(&["stats", "--state", state]), "--prometheus");
 }
 
 #[test]
@@ -120,6 +207,9 @@ fn processes_without_counts_are_named() {
 
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
+/// Bytes of the counts of handshakes, which come before the records of pools.
+const HANDSHAKES: u64 = 640;
+
 /// A process that shows a forged page. The default values form a page as the module makes it.
 struct Forgery<'a> {
     /// The process's name.
@@ -129,12 +219,16 @@ struct Forgery<'a> {
     owner: Option<u32>,
     group: &'a [u8],
     count: u64,
+    /// Each byte of the counts of handshakes.
+    handshakes: u8,
+    /// Connections of a process that counts handshakes.
+    connections: Option<u64>,
     seals: SealFlags,
     length: u64,
 }
 
 /// A process that ends when this value is dropped.
-struct Forged(Child);
+struct Forged(Child, String);
 
 impl Default for Forgery<'_> {
     fn default() -> Self {
@@ -144,8 +238,10 @@ impl Default for Forgery<'_> {
             owner: None,
             group: GROUP.as_bytes(),
             count: 5,
+            handshakes: 0,
+            connections: None,
             seals: SEALS,
-            length: 64 + 64 * 192,
+            length: 64 + HANDSHAKES + 64 * 192,
         }
     }
 }
@@ -164,14 +260,20 @@ impl Forgery<'_> {
             common::make_folder(tool.home.path(), 0o755, None);
             command.uid(user).gid(user);
         }
-        let process = Forged(command.spawn().unwrap());
+        let name = String::from_utf8_lossy(self.program).into_owned();
+        let process = Forged(command.spawn().unwrap(), name);
 
-        let mut bytes = b"fastkex counts 1".to_vec();
+        let mut bytes = b"fastkex counts 2".to_vec();
         bytes.extend(process.0.id().to_ne_bytes());
         bytes.resize(64, 0);
+        if let Some(connections) = self.connections {
+            bytes.extend(1u64.to_ne_bytes());
+            bytes.extend(connections.to_ne_bytes());
+        }
+        bytes.resize(64 + HANDSHAKES as usize, self.handshakes);
         bytes.extend(1u32.to_ne_bytes());
         bytes.extend(self.group);
-        bytes.resize(128, 0);
+        bytes.resize(128 + HANDSHAKES as usize, 0);
         (0..14).for_each(|_| bytes.extend(self.count.to_ne_bytes()));
         page.write_all_at(&bytes, 0).unwrap();
         page.set_len(self.length).unwrap();
@@ -197,17 +299,19 @@ fn printed(tool: &Tool, process: &Forged) -> (Output, String, Vec<String>, Value
         let well_formed = || {
             let (name, rest) = line.strip_prefix("fastkex_")?.split_once('{')?;
             let (labels, value) = rest.rsplit_once("} ")?;
-            value.parse::<u64>().ok()?;
+            value.parse::<f64>().ok()?;
             let plain = |text: &str| text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_'));
-            (plain(name) && labels.starts_with("pid=\"") && labels.ends_with('"')).then_some(())
+            (plain(name) && labels.starts_with("program=\"") && labels.ends_with('"')).then_some(())
         };
-        assert!(line.starts_with("# ") || well_formed().is_some(), "{line:?}");
+        let is_plain = line.starts_with("# ") || line == "fastkex_up 1";
+        assert!(is_plain || well_formed().is_some(), "{line:?}");
         assert!(line.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{line:?}");
     }
-    let own = format!("{{pid=\"{id}\",");
-    let lines = all.lines().filter(|line| line.contains(&own)).map(str::to_owned).collect();
     let json = tool.output(&["stats", &id, "--json"]);
-    let json = serde_json::from_slice(&json.stdout).unwrap_or_default();
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap_or_default();
+    let own = json[0]["program"].as_str().unwrap_or(&process.1);
+    let own = format!("{{program=\"{}\",", own.replace('\\', r"\\").replace('"', r#"\""#));
+    let lines = all.lines().filter(|line| line.contains(&own)).map(str::to_owned).collect();
     (table, id, lines, json)
 }
 
@@ -219,7 +323,8 @@ fn pages_that_the_module_did_not_make_are_refused() {
         let (table, id, lines, json) = printed(&tool, &process);
         let record = json.get(0).unwrap_or_else(|| panic!("{}", stderr(&table))).clone();
         assert_eq!(record["generated"], forgery.count);
-        assert_eq!(lines.len(), 15, "{lines:?}");
+        // Processes that count and that do not, thirteen counters, two gauges.
+        assert_eq!(lines.len(), 17, "{lines:?}");
         let text = stdout(&table);
         assert!(text.contains(&id) && text.contains("sntrup761"), "{text}");
         (text, record, lines)
@@ -233,7 +338,7 @@ fn pages_that_the_module_did_not_make_are_refused() {
 
     // A page as the module makes it.
     shown(Forgery::default());
-    let x25519 = Forgery { group: b"X25519", ..Forgery::default() }.start(&tool);
+    let x25519 = Forgery { program: b"curve", group: b"X25519", ..Forgery::default() }.start(&tool);
     assert_eq!(printed(&tool, &x25519).3[0]["group"], "X25519");
 
     let unknown = "page of counts with an unknown group";
@@ -244,7 +349,7 @@ fn pages_that_the_module_did_not_make_are_refused() {
         refused(&String::from_utf8_lossy(group), forgery, unknown);
     }
     let huge = Forgery { length: 600 << 20, ..Forgery::default() };
-    refused("huge", huge, "page of counts of 629145600 bytes: expected 12352");
+    refused("huge", huge, "page of counts of 629145600 bytes: expected 12992");
     let short = Forgery { length: 100, ..Forgery::default() };
     refused("short", short, "page of counts of 100 bytes");
     for seals in [SealFlags::empty(), SealFlags::SHRINK | SealFlags::GROW] {
@@ -256,7 +361,29 @@ fn pages_that_the_module_did_not_make_are_refused() {
     let (text, record, lines) = shown(Forgery { count: u64::MAX, ..Forgery::default() });
     assert_eq!(record["stock"], 0);
     assert!(lines.iter().any(|line| line.ends_with(&format!(" {}", u64::MAX))), "{lines:?}");
-    assert!(text.lines().count() < 5, "{text}");
+    assert!(text.lines().count() < 6, "{text}");
+    let handshakes = Forgery { handshakes: 0xff, ..Forgery::default() }.start(&tool);
+    let (table, _, lines, json) = printed(&tool, &handshakes);
+    let text = stdout(&table);
+    assert!(text.starts_with("post-quantum as client: 100.0 % ("), "{text}");
+    assert!(text.contains("are not counted: nothing counts them"), "{text}");
+    let most = format!("group=\"none\",role=\"server\",post_quantum=\"no\"}} {}", u64::MAX);
+    assert!(lines.iter().any(|line| line.ends_with(&most)), "{lines:?}");
+    assert_eq!(json.as_array().unwrap().last().unwrap()["not_counted"], "nothing counts them");
+    drop(handshakes);
+
+    // A program with a callback of its own, and one whose first handshake is under way.
+    for (connections, expected) in [
+        (1, "No handshakes have been counted."),
+        (
+            1234,
+            "were not seen in 1,234 connections: they fail, or the program sets an info callback",
+        ),
+    ] {
+        let connections = Some(connections);
+        let (text, _, _) = shown(Forgery { connections, ..Forgery::default() });
+        assert!(text.lines().next().unwrap().ends_with(expected), "{text}");
+    }
 
     // A process chooses its own name.
     let program = b"a\"b\\c\n\x1b[2J\xc2\x9b";
@@ -272,9 +399,12 @@ fn pages_of_other_users_must_be_their_processes_own() {
     if !is_root() {
         return;
     }
-    let of = |user, owner| Forgery { user, owner, ..Forgery::default() }.start(&tool);
+    let of = |user, owner| {
+        Forgery { program: b"anyone", user, owner, ..Forgery::default() }.start(&tool)
+    };
     let honest = of(Some(NOBODY), Some(NOBODY));
-    assert_eq!(printed(&tool, &honest).2.len(), 15);
+    assert_eq!(printed(&tool, &honest).2.len(), 17);
+    drop(honest);
     for (user, owner) in [(Some(NOBODY), None), (None, Some(NOBODY)), (Some(NOBODY), Some(1))] {
         let process = of(user, owner);
         let (table, _, lines, _) = printed(&tool, &process);
