@@ -323,7 +323,7 @@ fn hosts(hosts: &[Host], effective: &mut Effective) {
         let place = first.place.as_ref().map_or(String::new(), ToString::to_string);
         if !is_tls(first) {
             for host in others.iter().filter(|host| is_tls(host)) {
-                for setting in setting(host) {
+                if let Some(setting) = setting(host) {
                     let reason = format!(
                         "connections to {address} are without TLS: SSLEngine is not on in its first virtual host, at {place}"
                     );

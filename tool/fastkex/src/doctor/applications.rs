@@ -10,7 +10,7 @@ use output::Failure;
 use super::effective::{Effective, Endpoint, Otherwise};
 use super::files::Files;
 use super::finding::Finding;
-use super::libraries::{self, Library, Other};
+use super::libraries::{self, Library, OPENSSL_INSIDE, Other};
 use super::process;
 use super::shared_objects::{Needed, Root};
 use super::system::{Examined, serves_browsers};
@@ -38,6 +38,7 @@ enum Format {
     Haproxy,
     Stunnel,
     Curl,
+    Lighttpd,
     /// Lines of a key and a value.
     Keys(keyed::Keys),
 }
@@ -48,14 +49,14 @@ struct Facts {
     names: &'static [&'static str],
     /// Debian's package.
     package: &'static str,
-    /// The program; the first that is there counts.
+    /// The program; the first that is there counts. Paths may have wildcards.
     programs: &'static [&'static str],
     /// The objects that use libssl, if it is not the program but one of its modules. May have
     /// wildcards; the first that is there counts.
     tls_objects: &'static [&'static str],
     /// The names of its processes.
     processes: &'static [&'static str],
-    /// Its configuration. The first that is there counts; patterns stand for all their files.
+    /// Its configuration, with wildcards. The first file that is there is the main one.
     files: &'static [&'static str],
     format: Format,
     /// The files from which its service gets environment variables.
@@ -175,6 +176,110 @@ const KNOWN: &[Facts] = &[
         ],
         ..USUAL
     },
+    Facts {
+        names: &["git"],
+        package: "git",
+        programs: &["usr/bin/git"],
+        tls_objects: &["usr/lib/git-core/git-remote-https"],
+        role: Role::Client,
+        ..USUAL
+    },
+    Facts {
+        names: &["lighttpd"],
+        package: "lighttpd-mod-openssl",
+        programs: &["usr/sbin/lighttpd"],
+        tls_objects: &["usr/lib/lighttpd/mod_openssl.so"],
+        processes: &["lighttpd"],
+        files: &["etc/lighttpd/lighttpd.conf", "etc/lighttpd/conf-enabled/*.conf"],
+        format: Format::Lighttpd,
+        ..USUAL
+    },
+    Facts {
+        names: &["redis-server", "redis"],
+        package: "redis-server",
+        programs: &["usr/bin/redis-server"],
+        processes: &["redis-server"],
+        notes: &["its service runs as user redis from its start, who must be able to read configuration and module"],
+        ..USUAL
+    },
+    Facts {
+        names: &["memcached"],
+        package: "memcached",
+        programs: &["usr/bin/memcached"],
+        processes: &["memcached"],
+        ..USUAL
+    },
+    Facts {
+        names: &["mosquitto"],
+        package: "mosquitto",
+        programs: &["usr/sbin/mosquitto"],
+        processes: &["mosquitto"],
+        ..USUAL
+    },
+    Facts {
+        names: &["mariadb", "mariadbd", "mysqld"],
+        package: "mariadb-server",
+        programs: &["usr/sbin/mariadbd"],
+        processes: &["mariadbd"],
+        notes: &["its service runs as user mysql from its start, who must be able to read configuration and module"],
+        ..USUAL
+    },
+    Facts {
+        names: &["postgresql", "postgres"],
+        package: "postgresql",
+        programs: &["usr/lib/postgresql/*/bin/postgres"],
+        processes: &["postgres"],
+        files: &["etc/postgresql/*/main/postgresql.conf", "etc/postgresql/*/main/conf.d/*.conf"],
+        format: Format::Keys(keyed::Keys {
+            names: &["ssl_groups", "ssl_ecdh_curve"],
+            line: "ssl_groups = '{}'     # PostgreSQL 18 and later; before, it has one elliptic curve only",
+            or_blank: true,
+            separators: &[':'],
+            role: Role::Server,
+            otherwise: Otherwise::OfApplication,
+        }),
+        service_files: &["etc/postgresql/*/main/environment"],
+        service_fix: "/etc/postgresql/VERSION/main/environment\nOPENSSL_CONF = '{}'",
+        ..USUAL
+    },
+    Facts {
+        names: &["dovecot"],
+        package: "dovecot-core",
+        programs: &["usr/sbin/dovecot"],
+        tls_objects: &["usr/lib/dovecot/modules/libssl_iostream_openssl.so"],
+        processes: &["imap-login", "pop3-login", "managesieve-login", "submission-login"],
+        files: &["etc/dovecot/dovecot.conf", "etc/dovecot/conf.d/*.conf", "etc/dovecot/local.conf"],
+        format: Format::Keys(keyed::Keys {
+            names: &["ssl_curve_list"],
+            line: "ssl_curve_list = {}",
+            or_blank: false,
+            separators: &[':'],
+            role: Role::Server,
+            otherwise: Otherwise::OfOpenSsl,
+        }),
+        // Its master process hands only the variables of this setting to the others.
+        service_files: &["etc/dovecot/dovecot.conf", "etc/dovecot/conf.d", "etc/dovecot/local.conf"],
+        service_fix: "/etc/dovecot/local.conf\nimport_environment = $import_environment OPENSSL_CONF={}",
+        ..USUAL
+    },
+    Facts {
+        names: &["openvpn"],
+        package: "openvpn",
+        programs: &["usr/sbin/openvpn"],
+        processes: &["openvpn"],
+        files: &["etc/openvpn/*.conf", "etc/openvpn/server/*.conf", "etc/openvpn/client/*.conf"],
+        format: Format::Keys(keyed::Keys {
+            names: &["tls-groups"],
+            line: "tls-groups {}",
+            or_blank: true,
+            separators: &[':'],
+            role: Role::Server,
+            otherwise: Otherwise::OfOpenSsl,
+        }),
+        service_files: &["etc/systemd/system/openvpn-server@.service.d"],
+        service_fix: "systemctl edit openvpn-server@\n[Service]\nEnvironment=OPENSSL_CONF={}",
+        ..USUAL
+    },
 ];
 
 /// A program that is examined.
@@ -247,9 +352,10 @@ fn find<'a>(
     let program = if is_path {
         Some(path.to_path_buf()).filter(|path| files.is_file(path))
     } else {
-        let own = known.into_iter().flat_map(|facts| facts.programs).map(PathBuf::from);
-        let folders = PROGRAM_FOLDERS.iter().map(|folder| Path::new(folder).join(name));
-        own.chain(folders).map(|path| Path::new("/").join(path)).find(|path| files.is_file(path))
+        let own = known.into_iter().flat_map(|facts| facts.programs);
+        let own = own.flat_map(|pattern| files.matching(Path::new("/"), pattern));
+        let folders = PROGRAM_FOLDERS.iter().map(|folder| Path::new("/").join(folder).join(name));
+        own.chain(folders).find(|path| files.is_file(path))
     };
     let Some(program) = program else {
         let (Some(facts), false) = (known, is_path) else {
@@ -276,6 +382,15 @@ fn find<'a>(
         let name = interpreter.file_name().unwrap_or_default().to_string_lossy().into_owned();
         facts = KNOWN.iter().find(|facts| facts.names.contains(&name.as_str())).unwrap_or(facts);
         object = interpreter;
+    }
+    const SHELLS: [&str; 3] = ["sh", "bash", "dash"];
+    if SHELLS.iter().any(|shell| object.ends_with(shell)) && object != program {
+        findings.push(Finding::wrong(
+            &shown,
+            format!("{} is a script, which starts other programs", program.display()),
+            "name the program that it starts, or a running process with --pid",
+        ));
+        return Ok(None);
     }
     let modules = facts.tls_objects.iter();
     let modules = modules.flat_map(|pattern| files.matching(Path::new("/"), pattern));
@@ -304,6 +419,16 @@ fn interpreter(files: &Files, program: &Path) -> Option<PathBuf> {
 
 /// Describes a program with another library than OpenSSL's libssl as a shared library.
 pub(super) fn of_another_library(name: &str, other: &Other) -> Finding {
+    if other.name == OPENSSL_INSIDE {
+        return Finding::note(
+            name,
+            format!(
+                "uses {}, not as a shared library: it loads the module only if it reads a configuration \
+                 (Node with --openssl-shared-config does)",
+                other.name
+            ),
+        );
+    }
     let message = format!(
         "uses {}: OpenSSL's configuration and the module have no effect on it",
         other.name
@@ -397,8 +522,9 @@ impl Application<'_> {
     fn service(&self) -> (Vec<PathBuf>, String) {
         let absolute = |path: &str| Path::new("/").join(path);
         if !self.facts.service_files.is_empty() {
-            let files = self.facts.service_files.iter().map(|path| absolute(path)).collect();
-            return (files, self.facts.service_fix.to_owned());
+            let files = self.facts.service_files.iter();
+            let files = files.flat_map(|pattern| self.files.matching(Path::new("/"), pattern));
+            return (files.collect(), self.facts.service_fix.to_owned());
         }
         let unit = format!("{}.service", self.name);
         let folders = ["etc/systemd/system", "lib/systemd/system", "usr/lib/systemd/system"];
@@ -419,7 +545,7 @@ impl Application<'_> {
     /// Checks that the service gets the configuration that was examined.
     fn examine_service(&self, examined: &Examined, findings: &mut Vec<Finding>) {
         let (service_files, fix) = self.service();
-        if service_files.is_empty() || !examined.active {
+        if fix.is_empty() || !examined.active {
             return;
         }
         let path = examined.config_path.display().to_string();
@@ -477,7 +603,8 @@ impl Application<'_> {
             if line.starts_with(['#', ';']) || is_script && !line.starts_with("export ") {
                 return None;
             }
-            let (before, value) = line.split_once("OPENSSL_CONF=")?;
+            let (before, value) = line.split_once("OPENSSL_CONF")?;
+            let value = value.trim_start().strip_prefix('=')?.trim_start();
             // The name of another variable may end like this.
             if before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {
                 return None;
@@ -492,12 +619,11 @@ impl Application<'_> {
     /// Reads the application's own configuration.
     fn effective(&self) -> Option<Effective> {
         let patterns = self.facts.files.iter();
-        let mut found = patterns.map(|pattern| self.files.matching(Path::new("/"), pattern));
-        let there = found.find(|paths| paths.iter().any(|path| self.files.is_file(path)));
+        let paths = patterns.flat_map(|pattern| self.files.matching(Path::new("/"), pattern));
+        let paths: Vec<_> = paths.filter(|path| self.files.is_file(path)).collect();
         if let Format::Curl = self.facts.format {
             return Some(keyed::curl(self.files, &self.curl_files()));
         }
-        let paths = there?;
         let main = paths.first()?;
         Some(match self.facts.format {
             Format::None | Format::Curl => return None,
@@ -508,6 +634,7 @@ impl Application<'_> {
             }
             Format::Haproxy => haproxy::read(self.files, main),
             Format::Stunnel => keyed::stunnel(self.files, &paths),
+            Format::Lighttpd => keyed::lighttpd(self.files, &paths),
             Format::Keys(keys) => keyed::keys(self.files, &paths, &keys),
         })
     }

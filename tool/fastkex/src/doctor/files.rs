@@ -82,7 +82,9 @@ impl Files {
         for component in folder.join(pattern).components() {
             let Component::Normal(name) = component else {
                 if component == Component::ParentDir {
-                    found.iter_mut().for_each(|path| drop(path.pop()));
+                    for path in &mut found {
+                        path.pop();
+                    }
                 }
                 continue;
             };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::effective::{Effective, Endpoint, Otherwise, Setting};
+use super::effective::{Effective, Endpoint, Otherwise, Setting, is_groups_command};
 use super::files::{Files, Place};
 use crate::groups::Role;
 
@@ -236,6 +236,57 @@ pub(super) fn keys(files: &Files, paths: &[PathBuf], keys: &Keys) -> Effective {
         otherwise: keys.otherwise,
         home: paths.first().map_or(String::new(), |path| format!("in {}", files.name(path))),
         line: keys.line,
+        without_tls13: None,
+    });
+    effective
+}
+
+/// Reads lighttpd's configuration: `ssl.openssl.ssl-conf-cmd = ("Groups" => "...")`.
+pub(super) fn lighttpd(files: &Files, paths: &[PathBuf]) -> Effective {
+    const KEY: &str = "ssl.openssl.ssl-conf-cmd";
+    let mut effective = Effective::default();
+    let mut setting: Option<Setting> = None;
+    for path in paths {
+        let text = match files.text(path) {
+            Ok(text) => text,
+            Err(problem) => {
+                effective.problems.push(problem);
+                continue;
+            }
+        };
+        let all: Vec<_> = lines(&text, &files.name(path), &['#']).collect();
+        for (number, (place, line)) in all.iter().enumerate() {
+            if !line.starts_with(KEY) {
+                continue;
+            }
+            // The value goes on to the end of its parentheses.
+            let mut value = String::new();
+            for (_, line) in &all[number..] {
+                value.push_str(line);
+                if line.contains(')') {
+                    break;
+                }
+            }
+            let quoted: Vec<_> = value.split('"').skip(1).step_by(2).collect();
+            let pairs = quoted.chunks_exact(2);
+            let list = pairs.filter(|pair| is_groups_command(pair[0])).next_back();
+            let Some(list) = list.map(|pair| pair[1].to_owned()) else { continue };
+            let line = Setting { place: place.clone(), line: (*line).to_owned(), list };
+            effective.see(&line);
+            if let Some(earlier) = setting.replace(line) {
+                let note = format!("{}: conditions around such lines are not evaluated", place);
+                effective.notes.push(note);
+                effective.idle(&earlier, "a later line replaces it where both apply");
+            }
+        }
+    }
+    effective.endpoints.push(Endpoint {
+        name: "connections".to_owned(),
+        role: Role::Server,
+        setting,
+        otherwise: Otherwise::OfOpenSsl,
+        home: paths.first().map_or(String::new(), |path| format!("in {}", files.name(path))),
+        line: "ssl.openssl.ssl-conf-cmd += (\"Groups\" => \"{}\")",
         without_tls13: None,
     });
     effective

@@ -50,8 +50,11 @@ const INSIDE: [(&[u8], &str, Option<&str>); 4] = [
     (b"aws_lc_0_", "AWS-LC inside of the program", None),
     (b"BoringSSL", "BoringSSL inside of the program", None),
     (b"/rustls-0.", "rustls inside of the program", Some("current rustls with AWS-LC")),
-    (b"ssl/statem/statem_srvr.c", "OpenSSL inside of the program, not as a shared library", None),
+    (b"ssl/statem/statem_srvr.c", OPENSSL_INSIDE, None),
 ];
+
+/// The name of an OpenSSL that is a part of the program.
+pub(super) const OPENSSL_INSIDE: &str = "OpenSSL inside of the program";
 
 /// Returns the name, if it is that of a TLS library, of a shared object; OpenSSL's is `None`.
 fn shared(name: &str) -> Option<Option<Other>> {
@@ -99,8 +102,8 @@ pub(super) fn of_object(root: &Root, path: &Path) -> Result<Library, String> {
         return Ok(Library::Other(other));
     }
     // A program may open its libraries, beside it, only while it runs.
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let beside = root.names(folder);
+    let path = root.resolved(path);
+    let beside = root.names(path.parent().unwrap_or(Path::new("/")));
     let names = beside.iter().filter_map(|name| name.to_str());
     Ok(match of_names(names) {
         Some(Some(other)) => Library::Other(other),

@@ -51,8 +51,6 @@ pub(super) struct Loaded {
     /// The name by which it is needed.
     pub(super) name: String,
     pub(super) needed: Needed,
-    /// The number of objects between it and the program.
-    pub(super) depth: usize,
     /// The path of the object that needs it.
     pub(super) by: PathBuf,
 }
@@ -82,6 +80,13 @@ impl Root {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         Ok(rustix::fs::openat2(&self.folder, path, flags, Mode::empty(), inside)?.into())
+    }
+
+    /// Returns the path inside of the root of the file that a path leads to, without links.
+    pub(super) fn resolved(&self, path: &Path) -> PathBuf {
+        let place = self.hold(path).and_then(|held| fs::read_link(held.link()));
+        let place = place.unwrap_or_else(|_| path.to_path_buf());
+        Path::new("/").join(place.strip_prefix(&self.path).unwrap_or(&place))
     }
 
     /// Returns the names in a folder, sorted; empty if there is no such folder.
@@ -129,8 +134,8 @@ impl Root {
         let target = program.target;
         let folders = self.library_folders();
         let (mut seen, mut loaded) = (HashSet::new(), Vec::new());
-        let mut queue = VecDeque::from([(program, Vec::new(), 0)]);
-        while let Some((object, mut inherited, depth)) = queue.pop_front() {
+        let mut queue = VecDeque::from([(program, Vec::new())]);
+        while let Some((object, mut inherited)) = queue.pop_front() {
             // DT_RPATH also applies to objects that are loaded for this object. DT_RUNPATH applies
             // only to the object itself, and replaces any DT_RPATH.
             if object.runpath.is_empty() {
@@ -155,8 +160,8 @@ impl Root {
                     None => Needed::Missing(name.clone()),
                 };
                 let by = object.place.clone();
-                loaded.push(Loaded { name: name.clone(), needed, depth, by });
-                queue.extend(found.map(|object| (object, inherited.clone(), depth + 1)));
+                loaded.push(Loaded { name: name.clone(), needed, by });
+                queue.extend(found.map(|object| (object, inherited.clone())));
             }
         }
         Ok(loaded)
