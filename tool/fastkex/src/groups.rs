@@ -53,7 +53,8 @@ pub(crate) const CLIENT_COST: &str = "OpenSSL before 3.5 sends one key share, th
 /// True if a list of groups has one of ours: by name, or in OpenSSL's own list.
 pub(crate) fn names_ours(list: &str, release: Release) -> bool {
     let Ok(groups) = split_groups(list, release.group_syntax()) else { return false };
-    groups.iter().any(|group| !group.remove && is_ours(&group.name)) || names_preferred(list, release)
+    groups.iter().any(|group| !group.remove && is_ours(&group.name))
+        || names_preferred(list, release)
 }
 
 /// True if a list of groups has X25519MLKEM768, the group of browsers: by name, or in OpenSSL's own
@@ -103,18 +104,17 @@ pub(crate) fn mended(
     };
     // The place of X25519MLKEM768 is chosen below.
     let is_kept = |group: &&Group| {
-        !is_preferred(&group.name)
-            && (group.remove || group.built_in_list || is_known(&group.name))
+        !is_preferred(&group.name) && (group.remove || group.built_in_list || is_known(&group.name))
     };
     let mut kept: Vec<Group> = groups.iter().filter(is_kept).cloned().collect();
     if !kept.iter().any(|group| !group.remove) {
         return recommended(role, release).to_owned();
     }
+    let named = groups.iter().position(|group| is_preferred(&group.name) && !group.remove);
     // OpenSSL's own list, where it comes first, has the group at its beginning.
-    if is_own_list(&kept[0], release) && names_preferred(&written(&kept), release) {
+    if named.is_none() && is_own_list(&kept[0], release) {
         return written(&kept);
     }
-    let named = groups.iter().position(|group| is_preferred(&group.name) && !group.remove);
     let before = named.map(|at| groups[..at].iter().filter(is_kept).count());
     let named = named.map(|at| &groups[at]);
     let marks = kept.iter().filter(|group| group.key_share).count();
@@ -193,9 +193,21 @@ mod tests {
     #[test]
     fn a_mended_list_keeps_its_groups_and_has_the_preferred_one() {
         let elements = [
-            "X25519", "X25519MLKEM768", "sntrup761", "X25519SNTRUP761", "P-256", "sntrup762",
-            "DEFAULT", "DEFAULT_SUITE_B", "-X25519MLKEM768", "-P-256", "*X25519", "*X25519MLKEM768",
-            "?sntrup857", "?*P-384", "",
+            "X25519",
+            "X25519MLKEM768",
+            "sntrup761",
+            "X25519SNTRUP761",
+            "P-256",
+            "sntrup762",
+            "DEFAULT",
+            "DEFAULT_SUITE_B",
+            "-X25519MLKEM768",
+            "-P-256",
+            "*X25519",
+            "*X25519MLKEM768",
+            "?sntrup857",
+            "?*P-384",
+            "",
         ];
         let is_known = |name: &str| name != "sntrup762";
         let lists = (0..elements.len().pow(4)).map(|mut number| {
@@ -223,7 +235,8 @@ mod tests {
                     }
                     let Ok(old) = split_groups(&list, release.group_syntax()) else { continue };
                     read += 1;
-                    for group in old.iter().filter(|group| is_known(&group.name)) {
+                    let is_meant = |group: &&Group| !group.remove && is_known(&group.name);
+                    for group in old.iter().filter(is_meant) {
                         let is_there = |other: &Group| other.name == group.name;
                         assert!(parsed.as_ref().unwrap().iter().any(is_there), "{list} -> {new}");
                     }
@@ -245,7 +258,11 @@ mod tests {
                 "X25519MLKEM768:sntrup761:X25519",
                 "X25519MLKEM768:sntrup761:X25519",
             ),
-            ("sntrup761:X25519", "sntrup761:X25519MLKEM768:X25519", "sntrup761:X25519MLKEM768:X25519"),
+            (
+                "sntrup761:X25519",
+                "sntrup761:X25519MLKEM768:X25519",
+                "sntrup761:X25519MLKEM768:X25519",
+            ),
         ] {
             assert_eq!(mended(old, Role::Server, OLD, &all), server);
             assert_eq!(mended(old, Role::Client, OLD, &all), client);
@@ -253,7 +270,7 @@ mod tests {
         for (old, new) in [
             ("P-256:DEFAULT", "X25519MLKEM768:P-256:DEFAULT"),
             ("*X25519/P-256", "*X25519MLKEM768:*X25519/P-256"),
-            ("DEFAULT:-X25519MLKEM768", "X25519MLKEM768:DEFAULT"),
+            ("DEFAULT:-X25519MLKEM768", "DEFAULT"),
         ] {
             assert_eq!(mended(old, Role::Server, NEW, &all), new);
         }

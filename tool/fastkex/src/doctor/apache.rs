@@ -83,7 +83,8 @@ pub(super) fn read(files: &Files, main: &Path, variables: Option<&Path>) -> Effe
         }
     }
     reader.file(main, 0);
-    let mut effective = Effective { problems: reader.problems, notes: reader.notes, ..Effective::default() };
+    let mut effective =
+        Effective { problems: reader.problems, notes: reader.notes, ..Effective::default() };
     hosts(&reader.hosts, &mut effective);
     effective
 }
@@ -135,7 +136,8 @@ impl Reader<'_> {
                 let section = line.trim_start_matches('<').trim_end_matches('>');
                 let words = words(&self.replaced(section));
                 let section = words.first().map_or(String::new(), |word| word.to_lowercase());
-                let counts = is_hidden || self.enter(&section, words.get(1..).unwrap_or(&[]), &place);
+                let counts =
+                    is_hidden || self.enter(&section, words.get(1..).unwrap_or(&[]), &place);
                 sections.push((section, counts));
                 continue;
             }
@@ -359,5 +361,131 @@ fn hosts(hosts: &[Host], effective: &mut Effective) {
             line: LINE,
             without_tls13: without_tls13(main),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::tests::files;
+    use super::*;
+
+    fn read_files(list: &[(&str, &str)]) -> Effective {
+        let (_folder, files) = files(list);
+        let main = Path::new("/etc/apache2/apache2.conf");
+        read(&files, main, Some(Path::new("/etc/apache2/envvars")))
+    }
+
+    /// Writes virtual hosts: an address and lines of each.
+    fn hosts(global: &str, hosts: &[(&str, &str)]) -> Effective {
+        let mut text = format!("{global}\n");
+        for (address, lines) in hosts {
+            text += &format!("<VirtualHost {address}>\nSSLEngine on\n{lines}\n</VirtualHost>\n");
+        }
+        read_files(&[("etc/apache2/apache2.conf", &text)])
+    }
+
+    fn lists(effective: &Effective) -> Vec<Option<&str>> {
+        let settings = effective.endpoints.iter().map(|endpoint| endpoint.setting.as_ref());
+        settings.map(|setting| setting.map(|setting| setting.list.as_str())).collect()
+    }
+
+    const A: &str = "SSLOpenSSLConfCmd Groups A";
+    const B: &str = "sslopensslconfcmd ECDHParameters B";
+
+    /// Each of these was tried with Apache 2.4.
+    #[test]
+    fn the_groups_are_those_that_apache_takes() {
+        for (global, list, expected) in [
+            ("", &[("*:443", A), ("*:443", B)] as &[_], vec![Some("A")]),
+            ("", &[("*:443", ""), ("*:443", B)], vec![None]),
+            ("", &[("*:443", A), ("*:443", "")], vec![Some("A")]),
+            (
+                "",
+                &[("*:443", "SSLOpenSSLConfCmd Groups A\nSSLOpenSSLConfCmd Groups B")],
+                vec![Some("B")],
+            ),
+            (A, &[("*:443", "")], vec![Some("A")]),
+            (A, &[("*:443", B)], vec![Some("B")]),
+            (A, &[("*:443", "SSLOpenSSLConfCmd MinProtocol TLSv1.2")], vec![Some("A")]),
+            (A, &[("*:443", ""), ("*:443", B)], vec![Some("A")]),
+            ("", &[("*:443", A), ("_default_:443 *:444", B)], vec![Some("A"), Some("B")]),
+        ] {
+            let effective = hosts(global, list);
+            assert_eq!(lists(&effective), expected, "{global}, {list:?}");
+            assert!(effective.problems.is_empty(), "{:?}", effective.problems);
+        }
+        let effective = hosts("", &[("*:443", ""), ("*:443", B)]);
+        let idle: Vec<_> = effective.idle_lines().collect();
+        assert!(idle.len() == 1 && idle[0].1.contains("first virtual host, at "), "{idle:?}");
+    }
+
+    #[test]
+    fn tls_1_3_is_that_of_each_host() {
+        for (line, expected) in [
+            ("", true),
+            ("SSLProtocol all -SSLv3", true),
+            ("SSLProtocol -all +TLSv1.3", true),
+            ("SSLProtocol TLSv1.2", false),
+            ("SSLProtocol all -TLSv1.3", false),
+            ("SSLProtocol -all +TLSv1.2", false),
+        ] {
+            let effective = hosts("", &[("*:443", ""), ("*:443", line)]);
+            assert_eq!(effective.endpoints[0].without_tls13.is_none(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_syntax_is_apaches() {
+        let effective = read_files(&[
+            ("etc/apache2/envvars", "export APACHE_DIR=/etc/apache2$SUFFIX\n"),
+            (
+                "etc/apache2/apache2.conf",
+                "Define port 443\nInclude mods/*.load\nIncludeOptional none/*.conf\n\
+                 IncludeOptional ${APACHE_DIR}/sites\n# SSLOpenSSLConfCmd Groups no\n",
+            ),
+            (
+                "etc/apache2/mods/ssl.load",
+                "LoadModule ssl_module /usr/lib/apache2/modules/mod_ssl.so",
+            ),
+            (
+                "etc/apache2/sites/a.conf",
+                "<IfModule mod_ssl.c>\n<VirtualHost *:${port}>\nSSLEngine On\n\
+                 SSLOpenSSLConfCmd \\\n  \"Groups\" 'X:Y'\n</VirtualHost>\n</IfModule>\n\
+                 <IfModule mod_gnutls.c>\n<VirtualHost *:444>\nSSLEngine on\n</VirtualHost>\n</IfModule>\n\
+                 <IfModule !mod_ssl.c>\nSSLOpenSSLConfCmd Groups no\n</IfModule>\n\
+                 <IfDefine other>\nSSLOpenSSLConfCmd Groups no\n</IfDefine>\n\
+                 <VirtualHost *:80>\n</VirtualHost>\n",
+            ),
+        ]);
+        assert_eq!(lists(&effective), [Some("X:Y")]);
+        assert_eq!(effective.endpoints[0].name, "virtual hosts of *:443");
+        assert_eq!(effective.settings.len(), 1, "{:?}", effective.settings);
+        assert!(effective.problems.is_empty(), "{:?}", effective.problems);
+    }
+
+    #[test]
+    fn hostile_files_end_with_a_message() {
+        let deep = "<a>\n".repeat(10_000);
+        let long = format!(
+            "Define a {0}\nDefine b ${{a}}${{a}}\n{1}",
+            "x".repeat(1 << 16),
+            "${b}".repeat(10_000)
+        );
+        for (text, expected) in [
+            ("<VirtualHost *:443>", "has no end"),
+            ("</VirtualHost>", "closes no open section"),
+            ("<IfModule core.c>\n</VirtualHost>", "closes no open section"),
+            ("Include apache2.conf", "more than"),
+            ("Include /no/such", "/no/such: "),
+            (deep.as_str(), "sections"),
+            (long.as_str(), ""),
+            ("${", ""),
+            ("<", "has no end"),
+            ("\\", ""),
+        ] {
+            let effective = read_files(&[("etc/apache2/apache2.conf", text)]);
+            let is_told = effective.problems.iter().any(|problem| problem.contains(expected));
+            assert!(is_told || expected.is_empty(), "{expected}: {:?}", effective.problems);
+        }
     }
 }

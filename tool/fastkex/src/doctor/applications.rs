@@ -199,7 +199,9 @@ const KNOWN: &[Facts] = &[
         package: "redis-server",
         programs: &["usr/bin/redis-server"],
         processes: &["redis-server"],
-        notes: &["its service runs as user redis from its start, who must be able to read configuration and module"],
+        notes: &[
+            "its service runs as user redis from its start, who must be able to read configuration and module",
+        ],
         ..USUAL
     },
     Facts {
@@ -221,7 +223,9 @@ const KNOWN: &[Facts] = &[
         package: "mariadb-server",
         programs: &["usr/sbin/mariadbd"],
         processes: &["mariadbd"],
-        notes: &["its service runs as user mysql from its start, who must be able to read configuration and module"],
+        notes: &[
+            "its service runs as user mysql from its start, who must be able to read configuration and module",
+        ],
         ..USUAL
     },
     Facts {
@@ -258,7 +262,11 @@ const KNOWN: &[Facts] = &[
             otherwise: Otherwise::OfOpenSsl,
         }),
         // Its master process hands only the variables of this setting to the others.
-        service_files: &["etc/dovecot/dovecot.conf", "etc/dovecot/conf.d", "etc/dovecot/local.conf"],
+        service_files: &[
+            "etc/dovecot/dovecot.conf",
+            "etc/dovecot/conf.d",
+            "etc/dovecot/local.conf",
+        ],
         service_fix: "/etc/dovecot/local.conf\nimport_environment = $import_environment OPENSSL_CONF={}",
         ..USUAL
     },
@@ -374,7 +382,9 @@ fn find<'a>(
     };
     let shown = known.map_or(own_name, |facts| facts.names[0].to_owned());
     let (mut facts, mut object) = (known.unwrap_or(&USUAL), program.clone());
-    if let Some(interpreter) = interpreter(files, &program) {
+    if known.is_none()
+        && let Some(interpreter) = interpreter(files, &program)
+    {
         findings.push(Finding::note(
             &shown,
             format!("{} is a script for {}", program.display(), interpreter.display()),
@@ -396,7 +406,9 @@ fn find<'a>(
     let modules = modules.flat_map(|pattern| files.matching(Path::new("/"), pattern));
     if let Some(module) = modules.into_iter().find(|path| files.is_file(path)) {
         object = module;
-    } else if let (Some(pattern), true) = (facts.tls_objects.first(), facts.names != ["python3", "python"]) {
+    } else if let (Some(pattern), true) =
+        (facts.tls_objects.first(), facts.names != ["python3", "python"])
+    {
         object = Path::new("/").join(pattern);
     }
     Ok(Some(Application { name: shown, facts, program, object, root, files }))
@@ -429,15 +441,12 @@ pub(super) fn of_another_library(name: &str, other: &Other) -> Finding {
             ),
         );
     }
-    let message = format!(
-        "uses {}: OpenSSL's configuration and the module have no effect on it",
-        other.name
-    );
+    let message =
+        format!("uses {}: OpenSSL's configuration and the module have no effect on it", other.name);
     match other.with_group {
-        Some(releases) => Finding::note(
-            name,
-            format!("{message}; X25519MLKEM768 is in {releases}"),
-        ),
+        Some(releases) => {
+            Finding::note(name, format!("{message}; X25519MLKEM768 is in {releases}"))
+        }
         None => Finding::wrong(
             name,
             message,
@@ -479,7 +488,8 @@ impl Application<'_> {
             Ok(Library::Other(other)) => (false, of_another_library(&self.name, &other)),
             Ok(Library::None) => {
                 let message = format!("{} shows no sign of a TLS library", object.display());
-                let fix = "name the program that makes the connections, or a running process with --pid";
+                let fix =
+                    "name the program that makes the connections, or a running process with --pid";
                 (false, Finding::wrong(&self.name, message, fix))
             }
             Err(problem) => {
@@ -491,7 +501,9 @@ impl Application<'_> {
 
     /// Checks if the application's own property query keeps it from using our X25519 and Ed25519.
     fn examine_query(&self, examined: &Examined, findings: &mut Vec<Finding>) {
-        let (Some(query), Some(context)) = (self.facts.own_query, &examined.context) else { return };
+        let (Some(query), Some(context)) = (self.facts.own_query, &examined.context) else {
+            return;
+        };
         let program = self.files.root().hold(&self.program).and_then(|file| file.read(MOST_BYTES));
         let has_it =
             program.is_ok_and(|program| memchr::memmem::find(&program, query.as_bytes()).is_some());
@@ -675,7 +687,8 @@ impl Application<'_> {
             (Some(effective), _) => effective,
             (None, Format::None) => Effective::default(),
             (None, _) => {
-                let shown: Vec<_> = self.facts.files.iter().map(|file| self.root.join(file)).collect();
+                let shown: Vec<_> =
+                    self.facts.files.iter().map(|file| self.root.join(file)).collect();
                 let first = shown.first().map(|path| path.display().to_string());
                 findings.push(Finding::note(
                     &self.name,
@@ -734,7 +747,9 @@ impl Application<'_> {
                 Role::Server => {
                     Finding::wrong(&self.name, message, format!("{}\n{line}", endpoint.home))
                 }
-                Role::Client => Finding::note(&self.name, format!("{message}; '{line}' permits it")),
+                Role::Client => {
+                    Finding::note(&self.name, format!("{message}; '{line}' permits it"))
+                }
             });
             return false;
         }
@@ -768,8 +783,8 @@ impl Application<'_> {
         };
         let release = examined.release;
         let context = examined.context.as_ref();
-        let unknown =
-            context.map_or(Ok(Vec::new()), |context| unknown_groups(context, &setting.list, release));
+        let unknown = context
+            .map_or(Ok(Vec::new()), |context| unknown_groups(context, &setting.list, release));
         let (unknown, malformed) = match unknown {
             Ok(unknown) => (unknown, None),
             Err(problem) => (Vec::new(), Some(problem)),
@@ -783,7 +798,8 @@ impl Application<'_> {
             setting.line.replacen(&setting.list, &list, 1)
         };
         let mut fix = format!("{}\n{line}", setting.place);
-        let is_first = context.is_none_or(|context| serves_browsers(context, &setting.list, release));
+        let is_first =
+            context.is_none_or(|context| serves_browsers(context, &setting.list, release));
         let wrong = |message: String, fix: String| Finding::wrong(&self.name, message, fix);
         let finding = if let Some(problem) = malformed {
             wrong(format!("{shown}: {problem}"), fix)
@@ -797,10 +813,7 @@ impl Application<'_> {
                 let own = format!("[{section}]\n{} = {value}", settings::GROUPS.name);
                 fix = if list == setting.list { own } else { format!("{fix}\n{own}") };
             }
-            wrong(
-                format!("{shown} names what OpenSSL does not know: {}", unknown.join(", ")),
-                fix,
-            )
+            wrong(format!("{shown} names what OpenSSL does not know: {}", unknown.join(", ")), fix)
         } else if !names_ours(&setting.list, release) {
             wrong(format!("{shown} overrides the configuration, without our groups"), fix)
         } else if !names_preferred(&setting.list, release) {

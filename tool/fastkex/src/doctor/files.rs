@@ -163,8 +163,12 @@ pub(super) mod tests {
 
     #[test]
     fn patterns_stand_for_files_below_the_root() {
-        let (folder, files) =
-            files(&[("etc/a/b.conf", ""), ("etc/a/a.conf", ""), ("etc/a/.c.conf", ""), ("etc/d/a.cfg", "")]);
+        let (folder, files) = files(&[
+            ("etc/a/b.conf", ""),
+            ("etc/a/a.conf", ""),
+            ("etc/a/.c.conf", ""),
+            ("etc/d/a.cfg", ""),
+        ]);
         std::os::unix::fs::symlink("/", folder.path().join("etc/out")).unwrap();
         for (pattern, expected) in [
             ("a/*.conf", &["/etc/a/a.conf", "/etc/a/b.conf"] as &[&str]),

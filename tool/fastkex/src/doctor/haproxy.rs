@@ -15,8 +15,23 @@ use crate::groups::Role;
 
 /// The keywords that begin a section.
 const SECTIONS: [&str; 17] = [
-    "global", "defaults", "frontend", "backend", "listen", "peers", "program", "resolvers", "userlist",
-    "mailers", "cache", "http-errors", "ring", "log-forward", "fcgi-app", "crt-store", "traces",
+    "global",
+    "defaults",
+    "frontend",
+    "backend",
+    "listen",
+    "peers",
+    "program",
+    "resolvers",
+    "userlist",
+    "mailers",
+    "cache",
+    "http-errors",
+    "ring",
+    "log-forward",
+    "fcgi-app",
+    "crt-store",
+    "traces",
 ];
 
 /// Settings that hold for all lines that follow.
@@ -61,7 +76,9 @@ fn file(
             // Defaults hold until the next section of this kind.
             let kept: Option<Vec<String>> = server_words.get("defaults").cloned();
             server_words.clear();
-            if section != "defaults" && let Some(kept) = kept {
+            if section != "defaults"
+                && let Some(kept) = kept
+            {
                 server_words.insert("defaults", kept);
             }
             continue;
@@ -193,7 +210,8 @@ fn certificates(files: &Files, path: &PathBuf, bind: &str, effective: &mut Effec
         for key in ["curves", "ecdhe"] {
             if let Some(list) = value(&options, key) {
                 let place = Place { file: Rc::clone(&name), line: number + 1 };
-                let setting = Setting { place, line: line.trim().to_owned(), list: list.to_owned() };
+                let setting =
+                    Setting { place, line: line.trim().to_owned(), list: list.to_owned() };
                 effective.idle(
                     &setting,
                     format!("OpenSSL chooses the group before HAProxy has chosen the certificate, with the groups of '{bind}'"),
@@ -266,4 +284,116 @@ fn words(line: &str) -> Vec<String> {
         words.push(word);
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::tests::files;
+    use super::*;
+
+    fn read_text(text: &str) -> Effective {
+        let (_folder, files) = files(&[
+            ("etc/haproxy/haproxy.cfg", text),
+            ("etc/haproxy/list", "# x\na.pem\nb.pem [curves L alpn h2] b.test\n"),
+        ]);
+        read(&files, Path::new("/etc/haproxy/haproxy.cfg"))
+    }
+
+    const DEFAULT: &str = "global\n ssl-default-bind-curves G\n";
+
+    /// Each of these was tried with HAProxy 2.6.
+    #[test]
+    fn the_groups_are_those_that_haproxy_takes() {
+        for (global, bind, expected) in [
+            ("", "bind :1 ssl crt x", None),
+            (DEFAULT, "bind :1 ssl crt x", Some("G")),
+            (DEFAULT, "bind :1 ssl crt x curves A", Some("A")),
+            (DEFAULT, "bind :1 ssl crt x ecdhe A", Some("G")),
+            ("", "bind :1 ssl crt x ecdhe A", Some("A")),
+            ("", "bind :1 ssl crt x ecdhe A curves B", Some("B")),
+            (DEFAULT, "bind :1 ssl crt x curves A curves B", Some("B")),
+            ("", "bind \":1\" ssl crt x curves \"A\"", Some("A")),
+            ("", "bind :1 ssl crt-list list", None),
+            (DEFAULT, "bind :1 ssl crt-list list", Some("G")),
+            ("", "bind :1 ssl crt x\nglobal\n ssl-default-bind-curves G", None),
+            (
+                "global\n ssl-default-bind-curves F\n ssl-default-bind-curves G\n",
+                "bind :1 ssl",
+                Some("G"),
+            ),
+        ] {
+            let effective = read_text(&format!("{global}frontend f\n {bind}\n bind :2\n"));
+            let lists: Vec<_> = effective
+                .endpoints
+                .iter()
+                .map(|endpoint| endpoint.setting.as_ref().map(|setting| setting.list.as_str()))
+                .collect();
+            assert_eq!(lists, [expected], "{global}{bind}");
+            let idle: Vec<_> =
+                effective.idle_lines().map(|(setting, _)| setting.list.as_str()).collect();
+            assert_eq!(idle.contains(&"L"), bind.contains("crt-list"), "{idle:?}");
+            if bind.contains("\nglobal") {
+                assert_eq!(idle, ["G"]);
+            }
+        }
+    }
+
+    #[test]
+    fn tls_1_3_is_off_where_haproxy_has_it_off() {
+        for (global, bind, expected) in [
+            ("", "", false),
+            ("global\n ssl-default-bind-options ssl-max-ver TLSv1.2\n", "", true),
+            (
+                "global\n ssl-default-bind-options ssl-max-ver TLSv1.2\n",
+                "ssl-max-ver TLSv1.3",
+                false,
+            ),
+            ("global\n ssl-default-bind-options no-tlsv13\n", "", true),
+            ("global\n ssl-default-bind-options no-tlsv13\n", "ssl-max-ver TLSv1.3", false),
+            ("global\n ssl-default-bind-options no-tlsv13\n", "ssl-min-ver TLSv1.3", false),
+            ("", "no-tlsv13", true),
+            ("", "force-tlsv12", true),
+        ] {
+            let effective = read_text(&format!("{global}frontend f\n bind :1 ssl {bind}\n"));
+            let is_off = effective.endpoints[0].without_tls13.is_some();
+            assert_eq!(is_off, expected, "{global}{bind}");
+        }
+    }
+
+    #[test]
+    fn servers_are_clients() {
+        let effective = read_text(
+            "global\n ssl-default-server-curves S\ndefaults\n default-server ssl verify none\n\
+             backend b\n server one x:443\n server two x:443 no-ssl\n server three x:443 curves T\n\
+             backend c\n default-server no-ssl\n server four x:80\n",
+        );
+        let found: Vec<_> = effective
+            .endpoints
+            .iter()
+            .map(|endpoint| {
+                assert_eq!(endpoint.role, Role::Client);
+                endpoint.setting.as_ref().map(|setting| setting.list.as_str())
+            })
+            .collect();
+        assert_eq!(found, [Some("S"), Some("T")]);
+    }
+
+    #[test]
+    fn hostile_lines_are_read() {
+        for text in [
+            "bind",
+            "bind ssl curves",
+            "global\nssl-default-bind-curves",
+            "\"",
+            "\\",
+            "bind '",
+            ".if x\n",
+            "global\nssl-default-bind-options",
+            "server x ssl",
+            "bind ssl crt-list",
+            "bind ssl crt-list /no",
+        ] {
+            drop(read_text(text));
+        }
+    }
 }

@@ -60,7 +60,8 @@ pub(super) fn stunnel(files: &Files, configurations: &[PathBuf]) -> Effective {
         for service in services.into_iter().skip(usize::from(!is_alone)) {
             if service.is_slave {
                 if let Some(setting) = &service.curves {
-                    effective.idle(setting, "the service that its line sni names chooses the group");
+                    effective
+                        .idle(setting, "the service that its line sni names chooses the group");
                 }
                 continue;
             }
@@ -154,7 +155,8 @@ pub(super) fn curl(files: &Files, candidates: &[PathBuf]) -> Effective {
         match files.text(path) {
             Ok(text) => {
                 for (place, line) in lines(&text, &files.name(path), &['#']) {
-                    let Some((key, value)) = key_and_value(line.trim_start_matches('-'), true) else {
+                    let Some((key, value)) = key_and_value(line.trim_start_matches('-'), true)
+                    else {
                         continue;
                     };
                     match key {
@@ -290,4 +292,73 @@ pub(super) fn lighttpd(files: &Files, paths: &[PathBuf]) -> Effective {
         without_tls13: None,
     });
     effective
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::tests::files;
+    use super::*;
+
+    fn lists(effective: &Effective) -> Vec<Option<&str>> {
+        let settings = effective.endpoints.iter().map(|endpoint| endpoint.setting.as_ref());
+        settings.map(|setting| setting.map(|setting| setting.list.as_str())).collect()
+    }
+
+    /// Tried with stunnel 5.68.
+    #[test]
+    fn the_groups_are_those_that_stunnel_takes() {
+        let (_folder, files) = files(&[
+            (
+                "etc/stunnel/a.conf",
+                "; curves = no\ncurves = G\ninclude = /etc/stunnel/conf.d\n[a]\naccept = 1\n[b]\ncurves = B\n\
+                 [c]\ncurves = B\ncurves = C\n[d]\nCURVE=D\nclient = yes\n[e]\nsni = d:x\ncurves = E\n\
+                 [f]\nconfig = Groups:F\nsslVersionMax = TLSv1.2\n",
+            ),
+            ("etc/stunnel/conf.d/x.conf", "[x]\nconnect = 1\n"),
+            ("etc/stunnel/b.conf", "[y]\nconnect = 1\n"),
+            ("etc/stunnel/c.conf", "connect = 1\n"),
+        ]);
+        let paths = ["a", "b", "c"].map(|name| PathBuf::from(format!("/etc/stunnel/{name}.conf")));
+        let effective = stunnel(&files, &paths);
+        let expected =
+            [Some("G"), Some("G"), Some("B"), Some("C"), Some("D"), Some("G"), None, None];
+        assert_eq!(lists(&effective), expected);
+        assert_eq!(effective.endpoints[4].role, Role::Client);
+        let without: Vec<_> =
+            effective.endpoints.iter().filter(|e| e.without_tls13.is_some()).collect();
+        assert!(without.len() == 1 && without[0].name.starts_with("service f"), "{without:?}");
+        let idle: Vec<_> =
+            effective.idle_lines().map(|(setting, _)| setting.list.as_str()).collect();
+        assert_eq!(idle, ["B", "E", "F"], "{idle:?}");
+    }
+
+    #[test]
+    fn lines_of_keys_are_read() {
+        let (_folder, files) = files(&[
+            ("curlrc", "# curves = no\nsilent\n--curves A:B\ncurves = \"C\"\ntls-max 1.2\n"),
+            ("pg", "ssl = on\nssl_groups = 'X:Y'\n#ssl_groups = no\n"),
+            (
+                "lighttpd",
+                "ssl.engine = \"enable\"\nssl.openssl.ssl-conf-cmd = (\n \"MinProtocol\" => \"TLSv1.2\",\n\
+                 \"Groups\" => \"L:M\",\n)\n",
+            ),
+            ("hostile", "=\n=a\ncurves\ncurves =\nssl.openssl.ssl-conf-cmd\n[\n[x\ninclude = /\n"),
+        ]);
+        let at = |name: &str| vec![PathBuf::from(format!("/{name}"))];
+        let effective = curl(&files, &[PathBuf::from("/none"), PathBuf::from("/curlrc")]);
+        assert_eq!(lists(&effective), [Some("C")]);
+        assert!(effective.endpoints[0].without_tls13.is_some());
+        let keys_of_pg = Keys {
+            names: &["ssl_groups"],
+            line: "ssl_groups = '{}'",
+            or_blank: true,
+            separators: &[':'],
+            role: Role::Server,
+            otherwise: Otherwise::OfApplication,
+        };
+        assert_eq!(lists(&keys(&files, &at("pg"), &keys_of_pg)), [Some("X:Y")]);
+        assert_eq!(lists(&lighttpd(&files, &at("lighttpd"))), [Some("L:M")]);
+        drop((curl(&files, &at("hostile")), lighttpd(&files, &at("hostile"))));
+        assert!(!stunnel(&files, &at("hostile")).problems.is_empty());
+    }
 }

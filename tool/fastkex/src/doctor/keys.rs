@@ -37,7 +37,8 @@ pub(super) fn examine(provider: &Provider, config: &Config, findings: &mut Vec<F
         ));
     }
     for parameter in provider.own_parameters() {
-        let is_taken = |name: &str| taken.iter().any(|entry| name.starts_with(&format!("{}.", entry.key)));
+        let is_taken =
+            |name: &str| taken.iter().any(|entry| name.starts_with(&format!("{}.", entry.key)));
         if settings::is_known(&parameter.name) || is_taken(&parameter.name) {
             continue;
         }

@@ -61,7 +61,9 @@ fn shared(name: &str) -> Option<Option<Other>> {
     let other = SHARED.iter().find(|(start, ..)| {
         // `libssl.so.4` is also the beginning of OpenSSL's own name from release 4 on.
         let rest = name.strip_prefix(start);
-        rest.is_some_and(|rest| !start.starts_with(LIBSSL) || rest.starts_with(|c: char| c.is_ascii_digit()))
+        rest.is_some_and(|rest| {
+            !start.starts_with(LIBSSL) || rest.starts_with(|c: char| c.is_ascii_digit())
+        })
     });
     match other {
         Some((_, title, with_group)) => {
@@ -87,7 +89,9 @@ pub(super) fn of_object(root: &Root, path: &Path) -> Result<Library, String> {
     if let Some(nearest) = objects.iter().find(tls) {
         return Ok(match shared(&nearest.name).flatten() {
             Some(mut other) => {
-                if let Some(openssl) = objects.iter().find(|loaded| shared(&loaded.name) == Some(None)) {
+                if let Some(openssl) =
+                    objects.iter().find(|loaded| shared(&loaded.name) == Some(None))
+                {
                     let by = openssl.by.file_name().unwrap_or_default().display();
                     other.name += &format!("; {} is there for {by} only", openssl.name);
                 }

@@ -268,8 +268,8 @@ impl<'a> Inherited<'a> {
     fn setting(&self) -> Option<Setting> {
         let list = |directive: &&Directive| is_groups_command(directive.argument());
         let command = self.commands.iter().copied().rfind(list);
-        let command = command
-            .map(|command| command.setting(command.words.get(2).map_or("", String::as_str)));
+        let command =
+            command.map(|command| command.setting(command.words.get(2).map_or("", String::as_str)));
         command.or_else(|| {
             let curve = self.curve?;
             (curve.argument() != "auto").then(|| curve.setting(curve.argument()))
@@ -352,7 +352,9 @@ fn see(block: &[Directive], effective: &mut Effective) {
     for directive in block {
         let list = match directive.name() {
             "ssl_ecdh_curve" => Some(directive.argument()).filter(|list| *list != "auto"),
-            name if name.ends_with("ssl_conf_command") && is_groups_command(directive.argument()) => {
+            name if name.ends_with("ssl_conf_command")
+                && is_groups_command(directive.argument()) =>
+            {
                 directive.words.get(2).map(String::as_str)
             }
             _ => None,
@@ -456,9 +458,9 @@ fn servers(section: &str, block: &[Directive], is_default: bool, effective: &mut
         });
     }
     for directive in block.iter().filter(|directive| directive.name() == "ssl_conf_command") {
-        let is_lost = servers.iter().any(|server| {
-            server.own.iter().any(|own| own.name() == "ssl_conf_command")
-        });
+        let is_lost = servers
+            .iter()
+            .any(|server| server.own.iter().any(|own| own.name() == "ssl_conf_command"));
         if is_lost && is_groups_command(directive.argument()) {
             let list = directive.words.get(2).map_or("", String::as_str);
             effective.idle(
@@ -477,7 +479,8 @@ fn address(argument: &str) -> String {
             false => argument.to_owned(),
         };
     }
-    let is_port = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-');
+    let is_port =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-');
     let (host, port) = match argument.rsplit_once(':') {
         Some((host, port)) => (host, port),
         None if is_port(argument) => ("*", argument),
@@ -500,9 +503,9 @@ struct Client<'a> {
 impl Client<'_> {
     fn block(&mut self, block: &[Directive], outer: &Inherited<'_>) {
         let inherited = outer.with(block, self.prefix);
-        let is_on = block.iter().any(|line| {
-            line.name() == format!("{}ssl", self.prefix) && line.argument() == "on"
-        });
+        let is_on = block
+            .iter()
+            .any(|line| line.name() == format!("{}ssl", self.prefix) && line.argument() == "on");
         for directive in block {
             if directive.name() == self.pass
                 && (directive.argument().starts_with(self.scheme) || is_on)
@@ -521,5 +524,251 @@ impl Client<'_> {
                 self.block(inner, &inherited);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::tests::files;
+    use super::*;
+
+    const OLD: Option<(u32, u32, u32)> = Some((1, 22, 1));
+    const NEW: Option<(u32, u32, u32)> = Some((1, 29, 0));
+
+    fn read_files(list: &[(&str, &str)]) -> Effective {
+        let (_folder, files) = files(list);
+        read(&files, Path::new("/etc/nginx/nginx.conf"), NEW)
+    }
+
+    fn read_text(text: &str) -> Effective {
+        read_files(&[("etc/nginx/nginx.conf", text)])
+    }
+
+    /// Returns each endpoint's name and list.
+    fn lists<'a>(effective: &'a Effective) -> Vec<(&'a str, Option<&'a str>)> {
+        let list =
+            |endpoint: &'a Endpoint| endpoint.setting.as_ref().map(|setting| setting.list.as_str());
+        let endpoints = effective.endpoints.iter();
+        endpoints.map(|endpoint| (endpoint.name.as_str(), list(endpoint))).collect()
+    }
+
+    /// Each of these was tried with nginx 1.22: the group that a client got is in the list here.
+    #[test]
+    fn the_groups_are_those_that_nginx_takes() {
+        for (servers, expected) in [
+            (
+                "server { listen 443 ssl; ssl_ecdh_curve P-384; }\
+                 server { listen 443 ssl; ssl_ecdh_curve P-521; }",
+                Some("P-384"),
+            ),
+            ("server { listen 443 ssl; } server { listen 443 ssl; ssl_ecdh_curve P-521; }", None),
+            (
+                "server { listen 443 ssl; ssl_ecdh_curve P-384; }\
+                 server { listen 443 ssl default_server; ssl_ecdh_curve P-521; }",
+                Some("P-521"),
+            ),
+            (
+                "server { listen 443 ssl; ssl_ecdh_curve P-384; ssl_conf_command Groups P-521; }",
+                Some("P-521"),
+            ),
+            (
+                "server { listen 443 ssl; ssl_conf_command Groups P-521; ssl_ecdh_curve P-384; }",
+                Some("P-521"),
+            ),
+            (
+                "server { listen 443 ssl; ssl_ecdh_curve P-384; }\
+                 server { listen 443 ssl; ssl_conf_command Groups P-521; }",
+                Some("P-384"),
+            ),
+            (
+                "server { listen 443 ssl; ssl_conf_command Groups P-521; ssl_conf_command Groups P-384; }",
+                Some("P-384"),
+            ),
+            ("server { listen 443 ssl; ssl_conf_command curves P-384; }", Some("P-384")),
+            // From the block around it.
+            (
+                "ssl_ecdh_curve P-384; ssl_conf_command Groups P-521; server { listen 443 ssl; }",
+                Some("P-521"),
+            ),
+            (
+                "ssl_ecdh_curve P-384; ssl_conf_command Groups P-521;\
+                 server { listen 443 ssl; ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256; }",
+                Some("P-384"),
+            ),
+            (
+                "ssl_ecdh_curve P-384; ssl_conf_command Groups P-521;\
+                 server { listen 443 ssl; ssl_ecdh_curve X448; }",
+                Some("P-521"),
+            ),
+            (
+                "ssl_ecdh_curve P-384; ssl_conf_command Groups P-521; server { listen 443 ssl;\
+                 ssl_ecdh_curve auto; ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256; }",
+                None,
+            ),
+        ] {
+            let effective = read_text(&format!("events {{}}\nhttp {{ {servers} }}"));
+            assert_eq!(lists(&effective), [("listen *:443", expected)], "{servers}");
+            assert!(effective.problems.is_empty(), "{:?}", effective.problems);
+        }
+    }
+
+    #[test]
+    fn each_socket_has_its_own_default_server() {
+        let effective = read_text(
+            "http { server { listen 443 ssl; listen [::]:443 ssl; ssl_ecdh_curve a; }\n\
+             server { listen 127.0.0.1:443 ssl; listen 0.0.0.0:443; ssl_ecdh_curve b; }\n\
+             server { listen [::]:443 default_server; listen 80; ssl_ecdh_curve c; }\n\
+             server { listen 8443 quic; listen unix:/run/s ssl; ssl_ecdh_curve d; } }\n\
+             stream { server { listen 853 ssl; ssl_ecdh_curve e; } server { listen 854; } }\n\
+             mail { server { listen 143; starttls on; ssl_ecdh_curve f; } }",
+        );
+        let expected = [
+            ("listen *:443", Some("a")),
+            ("listen [::]:443", Some("c")),
+            ("listen 127.0.0.1:443", Some("b")),
+            ("listen *:8443 quic", Some("d")),
+            ("listen unix:/run/s", Some("d")),
+            ("listen *:853", Some("e")),
+            ("listen *:143", Some("f")),
+        ];
+        assert_eq!(lists(&effective), expected);
+        assert_eq!(effective.idle_lines().count(), 0);
+        assert!(effective.endpoints[1].home.ends_with("nginx.conf:3"), "{effective:?}");
+    }
+
+    #[test]
+    fn lines_without_effect_are_told_with_the_reason() {
+        let effective = read_text(
+            "http {\nserver { listen 443 ssl; }\n\
+             server { listen 443 ssl; ssl_ecdh_curve a; }\n\
+             server { listen 444 ssl; ssl_ecdh_curve b; ssl_conf_command Groups c; }\n\
+             server { listen 80; ssl_ecdh_curve d; }\n}",
+        );
+        let idle: Vec<_> = effective.idle_lines().collect();
+        let expected = [
+            ("a", "groups of its default server, at "),
+            ("b", "'ssl_conf_command Groups c;' comes after it"),
+            ("d", "no TLS connection uses it"),
+        ];
+        assert_eq!(idle.len(), expected.len(), "{idle:?}");
+        for ((setting, reason), (list, why)) in idle.iter().zip(expected) {
+            assert!(setting.list == list && reason.contains(why), "{setting:?}: {reason}");
+        }
+    }
+
+    #[test]
+    fn the_syntax_is_nginxs() {
+        let effective = read_files(&[
+            (
+                "etc/nginx/nginx.conf",
+                "# ssl_ecdh_curve comment;\nhttp{include sites/*;include 'one.conf';\n\
+                 map $a $b { default \"};{\"; \"~^x{2}\" 1; }\n\
+                 log_format l 'it\\'s {' \"$ssl_curve;\"; set $x ${y}z;\n\
+                 content_by_lua_block { if a then b = {1, {2}} end -- it's }\n\
+                 server { listen\n443\tssl;ssl_ecdh_curve \"X:Y\";}}",
+            ),
+            ("etc/nginx/sites/b", "server { listen 2 ssl; ssl_ecdh_curve two; }"),
+            ("etc/nginx/sites/a", "server { listen 1 ssl; include /etc/nginx/curve; }"),
+            ("etc/nginx/curve", "ssl_ecdh_curve 'one';"),
+            ("etc/nginx/one.conf", "server { listen 3 ssl; ssl_ecdh_curve three#; }"),
+            ("etc/nginx/other.conf", "ssl_ecdh_curve never;"),
+        ]);
+        let expected = [
+            ("listen *:1", Some("one")),
+            ("listen *:2", Some("two")),
+            ("listen *:3", Some("three#")),
+            ("listen *:443", Some("X:Y")),
+        ];
+        assert_eq!(lists(&effective), expected);
+        assert!(effective.problems.is_empty(), "{:?}", effective.problems);
+        assert_eq!(effective.settings.len(), 4);
+    }
+
+    #[test]
+    fn hostile_files_end_with_a_message() {
+        let deep = "a { ".repeat(100_000);
+        let long = "x".repeat(1 << 20);
+        for (text, expected) in [
+            ("http {", "has no end"),
+            ("http { server { listen 443 ssl; }", "has no end"),
+            ("}", "'}' without '{'"),
+            ("http { } }", "'}' without '{'"),
+            ("http { listen 443 }", "expected ';' before '}'"),
+            ("listen 443", "expected ';'"),
+            ("log \"open", "a quote is not closed"),
+            ("include nginx.conf;", "more than"),
+            ("include /no/such/file;", "/no/such/file: "),
+            (deep.as_str(), "blocks or includes"),
+            (long.as_str(), "expected ';'"),
+        ] {
+            let effective = read_text(text);
+            let is_told = effective.problems.iter().any(|problem| problem.contains(expected));
+            assert!(is_told, "{expected}: {:?}", effective.problems);
+            assert!(effective.problems.len() <= 2, "{:?}", effective.problems);
+        }
+        // What can be read counts.
+        let (folder, files) = files(&[("etc/nginx/x", "")]);
+        let bytes = b"http { server { listen 1 ssl; ssl_ecdh_curve a\xff; } }";
+        std::fs::write(folder.path().join("etc/nginx/nginx.conf"), bytes).unwrap();
+        let effective = read(&files, Path::new("/etc/nginx/nginx.conf"), None);
+        assert_eq!(lists(&effective), [("listen *:1", Some("a\u{fffd}"))]);
+    }
+
+    #[test]
+    fn tls_1_3_is_off_where_nginx_has_it_off() {
+        for (servers, version, expected) in [
+            ("server { listen 1 ssl; }", OLD, Some("before 1.23.4")),
+            ("server { listen 1 ssl; }", NEW, None),
+            ("ssl_protocols TLSv1.2 TLSv1.3; server { listen 1 ssl; }", OLD, None),
+            ("server { listen 1 ssl; ssl_protocols TLSv1.2; }", NEW, Some("nginx.conf:1")),
+            // Tried: the default server's protocols count.
+            (
+                "server { listen 1 ssl; ssl_protocols TLSv1.2; } server { listen 1 ssl; ssl_protocols TLSv1.3; }",
+                NEW,
+                Some("ssl_protocols TLSv1.2"),
+            ),
+            (
+                "server { listen 1 ssl; ssl_protocols TLSv1.3; } server { listen 1 ssl; ssl_protocols TLSv1.2; }",
+                NEW,
+                None,
+            ),
+        ] {
+            let (_folder, files) =
+                files(&[("etc/nginx/nginx.conf", &format!("http {{ {servers} }}"))]);
+            let effective = read(&files, Path::new("/etc/nginx/nginx.conf"), version);
+            let reason = effective.endpoints[0].without_tls13.as_ref().map(|(reason, _)| reason);
+            match (reason, expected) {
+                (None, None) => {}
+                (Some(reason), Some(expected)) => assert!(reason.contains(expected), "{reason}"),
+                (reason, _) => panic!("{servers}: {reason:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn connections_to_other_servers_have_their_own_groups() {
+        let effective = read_text(
+            "http { proxy_ssl_conf_command Groups a; server { listen 80;\n\
+             location / { proxy_pass https://x; }\n\
+             location /y { proxy_pass https://y; proxy_ssl_conf_command Groups b; }\n\
+             location /z { proxy_pass http://z; } location /g { grpc_pass grpcs://g; } } }\n\
+             stream { server { listen 1; proxy_ssl on; proxy_pass backend; } }",
+        );
+        let lists: Vec<_> = effective
+            .endpoints
+            .iter()
+            .map(|endpoint| {
+                assert_eq!(endpoint.role, Role::Client);
+                let name = endpoint.name.split(" at ").next().unwrap();
+                (name, endpoint.setting.as_ref().map(|setting| setting.list.as_str()))
+            })
+            .collect();
+        let expected = [
+            ("proxy_pass https://x", Some("a")),
+            ("proxy_pass https://y", Some("b")),
+            ("grpc_pass grpcs://g", None),
+            ("proxy_pass backend", None),
+        ];
+        assert_eq!(lists, expected);
     }
 }

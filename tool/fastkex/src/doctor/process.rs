@@ -165,15 +165,11 @@ pub(super) fn examine(
 }
 
 impl Process {
-    fn examine(
-        &self,
-        files: &[Mapped],
-        examined: Option<&Examined>,
-        findings: &mut Vec<Finding>,
-    ) {
+    fn examine(&self, files: &[Mapped], examined: Option<&Examined>, findings: &mut Vec<Finding>) {
         let name = self.name.as_str();
         let exe = fs::read_link(self.folder.join("exe")).unwrap_or_default();
-        findings.push(Finding::note(name, format!("program {}{}", exe.display(), self.whereabouts())));
+        findings
+            .push(Finding::note(name, format!("program {}{}", exe.display(), self.whereabouts())));
         let libssl = files.iter().find(|file| file.is_libssl());
         let libcrypto = files.iter().find(|file| file.is_libcrypto());
         let Some(libssl) = libssl else {
@@ -196,7 +192,10 @@ impl Process {
             if file.is_deleted {
                 findings.push(Finding::wrong(
                     name,
-                    format!("{} has been replaced or deleted since it started", file.path.display()),
+                    format!(
+                        "{} has been replaced or deleted since it started",
+                        file.path.display()
+                    ),
                     format!("restart process {}", self.pid),
                 ));
             }
@@ -267,8 +266,12 @@ impl Process {
             return;
         }
         let message = match has_libcrypto {
-            true => "has libcrypto mapped, but no libssl: it makes no TLS connections, or has not made any yet",
-            false => "has no TLS library mapped: it makes no TLS connections, or has not made any yet",
+            true => {
+                "has libcrypto mapped, but no libssl: it makes no TLS connections, or has not made any yet"
+            }
+            false => {
+                "has no TLS library mapped: it makes no TLS connections, or has not made any yet"
+            }
         };
         findings.push(Finding::note(name, message));
     }
@@ -285,9 +288,8 @@ impl Process {
         let start = fs::read(self.folder.join("environ")).unwrap_or_default();
         let variable = |wanted: &str| {
             let mut entries = start.split(|&byte| byte == 0);
-            let value = entries.find_map(|entry| {
-                entry.strip_prefix(wanted.as_bytes())?.strip_prefix(b"=")
-            })?;
+            let value = entries
+                .find_map(|entry| entry.strip_prefix(wanted.as_bytes())?.strip_prefix(b"="))?;
             Some(PathBuf::from(OsString::from_vec(value.to_vec())))
         };
         let named = variable("OPENSSL_CONF").filter(|path| !path.as_os_str().is_empty());
@@ -357,11 +359,11 @@ impl Process {
         match (activates, newer) {
             (Some(false), _) => Some((
                 format!("its configuration {shown} does not activate it"),
-                format!("fastkex enable, or for a service of its own fastkex enable --service NAME; {restart}"),
+                format!(
+                    "fastkex enable, or for a service of its own fastkex enable --service NAME; {restart}"
+                ),
             )),
-            (_, Some(_)) => {
-                Some(("its configuration is newer than it".to_owned(), restart))
-            }
+            (_, Some(_)) => Some(("its configuration is newer than it".to_owned(), restart)),
             _ => None,
         }
     }

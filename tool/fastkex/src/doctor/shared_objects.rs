@@ -168,9 +168,8 @@ impl Root {
     }
 
     fn object(&self, path: &Path, bytes_left: &mut u64) -> Result<Object, String> {
-        let error = |error: &dyn std::fmt::Display| {
-            format!("{}: {error}", self.shown(path).display())
-        };
+        let error =
+            |error: &dyn std::fmt::Display| format!("{}: {error}", self.shown(path).display());
         let held = self.hold(path).map_err(|other| error(&other))?;
         let bytes = held.read(*bytes_left).map_err(|other| error(&other))?;
         *bytes_left -= bytes.len() as u64;

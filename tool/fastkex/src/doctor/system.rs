@@ -418,7 +418,11 @@ fn examine_groups(
             if !ours.is_empty() {
                 problems.push(format!("the module does not offer {}", ours.join(", ")));
                 let value = settings::groups_for(&list.value);
-                fixes.push(format!("[{}]\n{} = {value}", provider.section(), settings::GROUPS.name));
+                fixes.push(format!(
+                    "[{}]\n{} = {value}",
+                    provider.section(),
+                    settings::GROUPS.name
+                ));
             }
             if !others.is_empty() {
                 problems.push(format!("unknown {}", others.join(", ")));
@@ -444,7 +448,10 @@ fn examine_groups(
     if !names_preferred(&list.value, release) {
         findings.push(Finding::note(
             "groups",
-            format!("'{}' is without X25519MLKEM768, so browsers get none of our groups", list.value),
+            format!(
+                "'{}' is without X25519MLKEM768, so browsers get none of our groups",
+                list.value
+            ),
         ));
     }
     let is_first = |group: &&TlsGroup| {
