@@ -15,7 +15,7 @@ mod process;
 mod shared_objects;
 mod system;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -62,7 +62,13 @@ struct Report<'a> {
 impl Doctor {
     pub(crate) fn run(&self) -> Outcome {
         let mut findings = Vec::new();
-        let examined = system::examine(self.module.as_deref(), self.role, &mut findings);
+        // A service below another root reads files that are not this system's.
+        let is_here = self.root == Path::new("/");
+        let application = self.app.as_deref().filter(|_| is_here);
+        let of_service =
+            application.and_then(|name| applications::configuration_of(name, &self.root));
+        let examined =
+            system::examine(self.module.as_deref(), self.role, of_service, &mut findings);
         if let Some(name) = &self.app {
             applications::examine(name, &self.root, examined.as_ref(), &mut findings)?;
         }

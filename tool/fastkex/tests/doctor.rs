@@ -31,7 +31,7 @@ fn doctor(tool: &Tool, config: &str, arguments: &[&str]) -> Output {
 /// Returns the wrong findings, as `check: message / fix`.
 fn wrong(output: &Output) -> Vec<String> {
     let report: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", stdout(output)));
+        .unwrap_or_else(|error| panic!("{error}: {}{}", stdout(output), common::stderr(output)));
     let findings = report["findings"].as_array().unwrap();
     let wrong: Vec<_> = findings
         .iter()
@@ -455,6 +455,7 @@ fn applications_that_override_are_found() {
     assert!(text.contains("without X25519MLKEM768, so browsers get none of our groups"), "{text}");
 
     let empty = tool.path("empty");
+    std::fs::create_dir_all(&empty).unwrap();
     let arguments = ["--json", "--app", "stunnel", "--root", empty.to_str().unwrap()];
     let found = wrong(&doctor(&tool, &good, &arguments));
     assert!(found.iter().any(|line| line.contains("apt-get install stunnel4")), "{found:#?}");

@@ -39,6 +39,7 @@ enum Format {
     Stunnel,
     Curl,
     Lighttpd,
+    Postfix,
     /// Lines of a key and a value.
     Keys(keyed::Keys),
 }
@@ -59,6 +60,10 @@ struct Facts {
     /// Its configuration, with wildcards. The first file that is there is the main one.
     files: &'static [&'static str],
     format: Format,
+    /// The unit of its service, if `fastkex enable --service` can give the variable to it.
+    unit: Option<&'static str>,
+    /// The setting that names OpenSSL's configuration for its service.
+    variable: &'static str,
     /// The files from which its service gets environment variables.
     service_files: &'static [&'static str],
     /// The lines that set a variable for its service; `{}` stands for the configuration's path.
@@ -81,6 +86,8 @@ const USUAL: Facts = Facts {
     processes: &[],
     files: &[],
     format: Format::None,
+    unit: None,
+    variable: "OPENSSL_CONF",
     service_files: &[],
     service_fix: "",
     role: Role::Server,
@@ -96,6 +103,7 @@ const KNOWN: &[Facts] = &[
         processes: &["nginx"],
         files: &["etc/nginx/nginx.conf", "usr/local/nginx/conf/nginx.conf"],
         format: Format::Nginx,
+        unit: Some("nginx"),
         service_files: &["etc/systemd/system/nginx.service.d", "etc/systemd/system/nginx.service"],
         service_fix: "systemctl edit nginx\n[Service]\nEnvironment=OPENSSL_CONF={}",
         ..USUAL
@@ -116,6 +124,7 @@ const KNOWN: &[Facts] = &[
             "etc/httpd/conf/httpd.conf",
         ],
         format: Format::Apache,
+        unit: Some("apache2"),
         service_files: &["etc/apache2/envvars", "etc/systemd/system/apache2.service.d"],
         service_fix: "/etc/apache2/envvars\nexport OPENSSL_CONF={}",
         ..USUAL
@@ -127,6 +136,7 @@ const KNOWN: &[Facts] = &[
         processes: &["stunnel4", "stunnel"],
         files: &["etc/stunnel/*.conf"],
         format: Format::Stunnel,
+        unit: Some("stunnel@"),
         service_files: &["etc/systemd/system/stunnel@.service.d", "etc/default/stunnel4"],
         service_fix: "systemctl edit stunnel@\n[Service]\nEnvironment=OPENSSL_CONF={}",
         own_query: Some("provider!=fips"),
@@ -139,6 +149,7 @@ const KNOWN: &[Facts] = &[
         processes: &["haproxy"],
         files: &["etc/haproxy/haproxy.cfg", "usr/local/etc/haproxy/haproxy.cfg"],
         format: Format::Haproxy,
+        unit: Some("haproxy"),
         service_files: &["etc/default/haproxy", "etc/systemd/system/haproxy.service.d"],
         service_fix: "/etc/default/haproxy\nOPENSSL_CONF={}",
         ..USUAL
@@ -148,6 +159,7 @@ const KNOWN: &[Facts] = &[
         package: "unbound",
         programs: &["usr/sbin/unbound"],
         processes: &["unbound"],
+        unit: Some("unbound"),
         service_files: &["etc/default/unbound", "etc/systemd/system/unbound.service.d"],
         service_fix: "/etc/default/unbound\nOPENSSL_CONF={}",
         ..USUAL
@@ -271,6 +283,31 @@ const KNOWN: &[Facts] = &[
         ..USUAL
     },
     Facts {
+        names: &["postfix"],
+        package: "postfix",
+        programs: &["usr/sbin/postfix"],
+        tls_objects: &["usr/lib/postfix/libpostfix-tls.so"],
+        processes: &["smtpd", "smtp", "tlsproxy", "lmtp"],
+        files: &["etc/postfix/main.cf"],
+        format: Format::Postfix,
+        // The environment does not reach its processes.
+        variable: "tls_config_file",
+        service_files: &["etc/postfix/main.cf"],
+        service_fix: "/etc/postfix/main.cf\ntls_config_file = {}     # Postfix 3.7.6 and later",
+        ..USUAL
+    },
+    Facts {
+        names: &["node", "nodejs"],
+        package: "nodejs",
+        programs: &["usr/bin/node"],
+        processes: &["node"],
+        role: Role::Client,
+        notes: &[
+            "reads OpenSSL's configuration only with --openssl-shared-config, which NODE_OPTIONS can have",
+        ],
+        ..USUAL
+    },
+    Facts {
         names: &["openvpn"],
         package: "openvpn",
         programs: &["usr/sbin/openvpn"],
@@ -284,6 +321,7 @@ const KNOWN: &[Facts] = &[
             role: Role::Server,
             otherwise: Otherwise::OfOpenSsl,
         }),
+        unit: Some("openvpn-server@"),
         service_files: &["etc/systemd/system/openvpn-server@.service.d"],
         service_fix: "systemctl edit openvpn-server@\n[Service]\nEnvironment=OPENSSL_CONF={}",
         ..USUAL
@@ -340,6 +378,15 @@ pub(super) fn examine(
     Ok(())
 }
 
+/// Returns the configuration that the service of an application is told to read, if it is told to.
+pub(super) fn configuration_of(name: &str, root: &Path) -> Option<PathBuf> {
+    let files = Files::below(Root::new(root).ok()?);
+    let application = find(name, root, &files, &mut Vec::new()).ok()??;
+    let (service_files, _) = application.service();
+    let (_, value) = application.named(&service_files)?;
+    Some(PathBuf::from(value)).filter(|path| path.is_absolute())
+}
+
 /// Returns the names of the applications with facts of their own.
 fn known_names() -> String {
     KNOWN.iter().map(|facts| facts.names[0]).collect::<Vec<_>>().join(", ")
@@ -358,12 +405,12 @@ fn find<'a>(
     let own_name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let known = KNOWN.iter().find(|facts| facts.names.contains(&own_name.as_str()));
     let program = if is_path {
-        Some(path.to_path_buf()).filter(|path| files.is_file(path))
+        Some(path.to_path_buf()).filter(|path| files.is_there(path))
     } else {
         let own = known.into_iter().flat_map(|facts| facts.programs);
         let own = own.flat_map(|pattern| files.matching(Path::new("/"), pattern));
         let folders = PROGRAM_FOLDERS.iter().map(|folder| Path::new("/").join(folder).join(name));
-        own.chain(folders).find(|path| files.is_file(path))
+        own.chain(folders).find(|path| files.is_there(path))
     };
     let Some(program) = program else {
         let (Some(facts), false) = (known, is_path) else {
@@ -554,6 +601,17 @@ impl Application<'_> {
         (files, format!("systemctl edit {}\n[Service]\nEnvironment=OPENSSL_CONF={{}}", self.name))
     }
 
+    /// Returns the configuration that the service's files name, and the place where they do.
+    fn named(&self, service_files: &[PathBuf]) -> Option<(String, String)> {
+        let paths = service_files.iter().flat_map(|file| {
+            // systemd reads files with this ending only.
+            let is_folder = file.extension().is_some_and(|end| end == "d");
+            let all = self.files.all_below(file).into_iter();
+            all.filter(move |path| !is_folder || path.extension().is_some_and(|end| end == "conf"))
+        });
+        paths.filter_map(|path| self.variable(&path)).last()
+    }
+
     /// Checks that the service gets the configuration that was examined.
     fn examine_service(&self, examined: &Examined, findings: &mut Vec<Finding>) {
         let (service_files, fix) = self.service();
@@ -561,18 +619,14 @@ impl Application<'_> {
             return;
         }
         let path = examined.config_path.display().to_string();
-        let paths = service_files.iter().flat_map(|file| {
-            // systemd reads files with this ending only.
-            let is_folder = file.extension().is_some_and(|end| end == "d");
-            let all = self.files.all_below(file).into_iter();
-            all.filter(move |path| !is_folder || path.extension().is_some_and(|end| end == "conf"))
-        });
-        let set = paths.filter_map(|path| self.variable(&path)).last();
-        let fix = format!(
-            "fastkex enable --service {}; or by hand:\n{}",
-            self.name,
-            fix.replace("{}", &path)
-        );
+        let set = self.named(&service_files);
+        let by_hand = fix.replace("{}", &path);
+        let is_edited = fix.starts_with("systemctl edit");
+        let unit = self.facts.unit.or(is_edited.then_some(self.name.as_str()));
+        let fix = match unit {
+            Some(unit) => format!("fastkex enable --service {unit}; or by hand:\n{by_hand}"),
+            None => by_hand,
+        };
         findings.push(match (set, examined.config_is_from_environment) {
             (Some((place, value)), _) if value == path => {
                 Finding::ok(&self.name, format!("{place}: the service reads {path}"))
@@ -606,7 +660,7 @@ impl Application<'_> {
         }
     }
 
-    /// Returns the last value of OPENSSL_CONF in a file of an environment, and its place.
+    /// Returns the last value of the variable in a file of an environment, and its place.
     fn variable(&self, path: &Path) -> Option<(String, String)> {
         let text = self.files.text(path).ok()?;
         let is_script = path.ends_with("envvars");
@@ -615,7 +669,7 @@ impl Application<'_> {
             if line.starts_with(['#', ';']) || is_script && !line.starts_with("export ") {
                 return None;
             }
-            let (before, value) = line.split_once("OPENSSL_CONF")?;
+            let (before, value) = line.split_once(self.facts.variable)?;
             let value = value.trim_start().strip_prefix('=')?.trim_start();
             // The name of another variable may end like this.
             if before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {
@@ -646,6 +700,7 @@ impl Application<'_> {
             }
             Format::Haproxy => haproxy::read(self.files, main),
             Format::Stunnel => keyed::stunnel(self.files, &paths),
+            Format::Postfix => keyed::postfix(self.files, main, self.postfix_version()),
             Format::Lighttpd => keyed::lighttpd(self.files, &paths),
             Format::Keys(keys) => keyed::keys(self.files, &paths, &keys),
         })
@@ -663,17 +718,35 @@ impl Application<'_> {
 
     /// Returns nginx's version, which its program contains.
     fn nginx_version(&self) -> Option<(u32, u32, u32)> {
-        const NAME: &[u8] = b"nginx/";
-        let bytes = self.files.root().hold(&self.program).and_then(|file| file.read(MOST_BYTES));
+        self.version_in(&self.program, b"nginx/", |_| true)
+    }
+
+    /// Returns Postfix's version, which one of its libraries contains as a text.
+    fn postfix_version(&self) -> Option<(u32, u32, u32)> {
+        // Its other numbers of this form are codes of replies, which begin with 2, 4 or 5.
+        let library = Path::new("/usr/lib/postfix/libpostfix-global.so");
+        self.version_in(library, b"\0", |(major, ..)| major == 3)
+    }
+
+    /// Returns the first version of three numbers after this text in a file that is meant.
+    fn version_in(
+        &self,
+        path: &Path,
+        before: &[u8],
+        is_meant: impl Fn((u32, u32, u32)) -> bool,
+    ) -> Option<(u32, u32, u32)> {
+        let bytes = self.files.root().hold(path).and_then(|file| file.read(MOST_BYTES));
         let bytes = bytes.ok()?;
-        memchr::memmem::find_iter(&bytes, NAME).find_map(|at| {
-            let text = bytes.get(at + NAME.len()..)?.get(..20).unwrap_or(&bytes[at + NAME.len()..]);
+        memchr::memmem::find_iter(&bytes, before).find_map(|at| {
+            let text = bytes.get(at + before.len()..)?;
+            let text = &text[..text.len().min(20)];
             let is_part = |byte: &&u8| byte.is_ascii_digit() || **byte == b'.';
             let text: Vec<u8> = text.iter().take_while(is_part).copied().collect();
             let text = String::from_utf8(text).ok()?;
             let mut numbers = text.split('.').map(str::parse);
             let mut next = || numbers.next()?.ok();
-            Some((next()?, next()?, next()?))
+            let version = (next()?, next()?, next()?);
+            (numbers.next().is_none() && is_meant(version)).then_some(version)
         })
     }
 

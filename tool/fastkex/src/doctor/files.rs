@@ -71,6 +71,11 @@ impl Files {
         self.root.hold(path).and_then(|file| file.metadata()).is_ok_and(|data| data.is_file())
     }
 
+    /// True if there is anything but a folder, for example a pipe in place of a program.
+    pub(super) fn is_there(&self, path: &Path) -> bool {
+        self.root.hold(path).and_then(|file| file.metadata()).is_ok_and(|data| !data.is_dir())
+    }
+
     fn is_folder(&self, path: &Path) -> bool {
         self.root.hold(path).and_then(|file| file.metadata()).is_ok_and(|data| data.is_dir())
     }

@@ -243,6 +243,50 @@ pub(super) fn keys(files: &Files, paths: &[PathBuf], keys: &Keys) -> Effective {
     effective
 }
 
+/// Reads Postfix's configuration, whose list replaces OpenSSL's.
+///
+/// Before 3.10 Postfix knows groups by OpenSSL's numbers only, and ignores the names of ours. A list
+/// with no other names leaves the groups to OpenSSL's configuration. (Tried with Postfix 3.7.)
+pub(super) fn postfix(files: &Files, main: &Path, version: Option<(u32, u32, u32)>) -> Effective {
+    /// Postfix 3.10 knows groups by name.
+    const BY_NAME: (u32, u32, u32) = (3, 10, 0);
+    let is_old = version.is_none_or(|version| version < BY_NAME);
+    let of_names = Keys {
+        names: &["tls_eecdh_auto_curves"],
+        line: "tls_eecdh_auto_curves = {}",
+        or_blank: false,
+        separators: &[' ', '\t', ',', ':'],
+        role: Role::Server,
+        otherwise: Otherwise::OfApplication,
+    };
+    let mut effective = keys(files, &[main.to_path_buf()], &of_names);
+    if !is_old {
+        return effective;
+    }
+    let mut endpoints = std::mem::take(&mut effective.endpoints);
+    for endpoint in &mut endpoints {
+        endpoint.line = "tls_eecdh_auto_curves = X25519MLKEM768     # alone: then OpenSSL's configuration counts";
+        let Some(setting) = endpoint.setting.take() else { continue };
+        let mut names = setting.list.split(':').filter(|name| !name.is_empty()).peekable();
+        let is_left_to_openssl =
+            names.peek().is_some() && names.all(|name| kex::group_named(name).is_some());
+        if is_left_to_openssl {
+            endpoint.otherwise = Otherwise::OfOpenSsl;
+            effective.notes.push(format!(
+                "{}: '{}': this Postfix ignores these names, and so leaves the groups to OpenSSL's configuration",
+                setting.place, setting.line
+            ));
+            effective.settings.clear();
+        } else {
+            let why =
+                "this Postfix knows groups by OpenSSL's numbers only: it offers the others of them";
+            effective.idle(&setting, why);
+        }
+    }
+    effective.endpoints = endpoints;
+    effective
+}
+
 /// Reads lighttpd's configuration: `ssl.openssl.ssl-conf-cmd = ("Groups" => "...")`.
 pub(super) fn lighttpd(files: &Files, paths: &[PathBuf]) -> Effective {
     const KEY: &str = "ssl.openssl.ssl-conf-cmd";
@@ -359,6 +403,25 @@ mod tests {
         assert_eq!(lists(&keys(&files, &at("pg"), &keys_of_pg)), [Some("X:Y")]);
         assert_eq!(lists(&lighttpd(&files, &at("lighttpd"))), [Some("L:M")]);
         drop((curl(&files, &at("hostile")), lighttpd(&files, &at("hostile"))));
+        for (list, otherwise, idle) in [
+            ("X25519MLKEM768", Otherwise::OfOpenSsl, 0),
+            ("X25519MLKEM768 X25519, prime256v1", Otherwise::OfApplication, 1),
+            ("", Otherwise::OfApplication, 1),
+        ] {
+            let (_folder, files) = super::super::files::tests::files(&[(
+                "main.cf",
+                &format!("tls_eecdh_auto_curves = {list}\n"),
+            )]);
+            let effective = postfix(&files, Path::new("/main.cf"), Some((3, 7, 11)));
+            let endpoint = &effective.endpoints[0];
+            assert_eq!(
+                (endpoint.otherwise, effective.idle_lines().count()),
+                (otherwise, idle),
+                "{list}"
+            );
+            let effective = postfix(&files, Path::new("/main.cf"), Some((3, 10, 0)));
+            assert_eq!(effective.endpoints[0].setting.is_some(), true, "{list}");
+        }
         assert!(!stunnel(&files, &at("hostile")).problems.is_empty());
     }
 }

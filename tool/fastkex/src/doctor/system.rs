@@ -30,6 +30,8 @@ pub(super) struct Examined {
     /// from OPENSSL_CONF.
     pub(super) config_path: PathBuf,
     pub(super) config_is_from_environment: bool,
+    /// True if only the service of the application reads it.
+    config_is_of_service: bool,
     /// True if the configuration activates the provider and the provider loads.
     pub(super) active: bool,
     /// A library context with that configuration.
@@ -41,9 +43,13 @@ pub(super) struct Examined {
 }
 
 /// Runs all checks that concern every application; returns `None` without OpenSSL.
+///
+/// `of_service` is the configuration that an application's service reads. The one that programs
+/// started from here read comes before it, if OPENSSL_CONF names it.
 pub(super) fn examine(
     asked_for: Option<&Path>,
     role: Role,
+    of_service: Option<PathBuf>,
     findings: &mut Vec<Finding>,
 ) -> Option<Examined> {
     let libraries = match Libraries::system() {
@@ -60,11 +66,14 @@ pub(super) fn examine(
     let module = examine_module(asked_for, &libraries, findings);
     examine_processor(findings);
 
+    let is_named = std::env::var_os("OPENSSL_CONF").is_some();
+    let of_service = of_service.filter(|_| !is_named);
     let mut examined = Examined {
+        config_is_of_service: of_service.is_some(),
+        config_path: of_service.unwrap_or_else(|| libraries.default_config_file()),
         release: release(&libraries),
         role,
-        config_path: libraries.default_config_file(),
-        config_is_from_environment: std::env::var_os("OPENSSL_CONF").is_some(),
+        config_is_from_environment: is_named,
         active: false,
         context: None,
         section: None,
@@ -208,6 +217,8 @@ fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
     let shown = path.display().to_string();
     let origin = if examined.config_is_from_environment {
         format!("{shown}, from OPENSSL_CONF")
+    } else if examined.config_is_of_service {
+        format!("{shown}, which the service reads")
     } else {
         format!("{shown}, the system's own")
     };
@@ -468,7 +479,7 @@ fn examine_groups(
         findings.push(Finding::note("groups", CLIENT_COST));
         return;
     }
-    let is_for_all = !examined.config_is_from_environment;
+    let is_for_all = !examined.config_is_from_environment && !examined.config_is_of_service;
     if is_for_all && !openssl_has_ml_kem(release) && begins_with_preferred(&list.value, release) {
         findings.push(Finding::note(
             "groups",
