@@ -835,3 +835,114 @@ fn a_running_process_is_examined() {
     let kernel = doctor(&tool, &config, &["--pid", "2"]);
     assert_eq!(kernel.status.code(), Some(2), "{}", stdout(&kernel));
 }
+
+/// Returns the lists of groups in the lines of a fix.
+fn proposed_lists(fix: &str) -> Vec<String> {
+    const KEYS: [&str; 6] =
+        ["Groups", "groups", "curves", "ssl_ecdh_curve", "ssl-default-bind-curves", "ssl_groups"];
+    let mut lists = Vec::new();
+    for line in fix.lines() {
+        let words: Vec<_> =
+            line.split([' ', ';', '=', '\'']).filter(|word| !word.is_empty()).collect();
+        let pairs = words.windows(2).filter(|pair| KEYS.contains(&pair[0]));
+        lists.extend(pairs.map(|pair| pair[1].to_owned()));
+    }
+    lists
+}
+
+/// Whatever list there is, the one that is proposed in its place has X25519MLKEM768.
+#[test]
+fn no_fix_removes_the_group_of_browsers() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    copy_program(&tool, "root/usr/sbin/haproxy");
+    let root = tool.path("root");
+    let mut proposed = 0;
+    for list in [
+        "X25519MLKEM768:sntrup762:X25519",
+        "sntrup857:X25519MLKEM768:P-257",
+        "X25519:X25519MLKEM768:P-256",
+        "X25519SNTRUP761:P-257:X25519",
+        "P-256",
+        "DEFAULT:-X25519MLKEM768",
+        "X25519MLKEM768::",
+    ] {
+        tool.write(
+            "root/etc/haproxy/haproxy.cfg",
+            &format!("frontend f\n  bind :1 ssl crt x curves {list}\n  server s x:443 ssl curves {list}\n"),
+        );
+        let config = configuration(&tool, ACTIVE, ACTIVE, &format!("Groups = {list}"));
+        for role in ["server", "client"] {
+            let arguments =
+                ["--json", "--role", role, "--app", "haproxy", "--root", root.to_str().unwrap()];
+            for line in wrong(&doctor(&tool, &config, &arguments)) {
+                let (_, fix) = line.split_once(" / ").unwrap();
+                for new in proposed_lists(fix) {
+                    proposed += 1;
+                    let has_it = new.contains("X25519MLKEM768") && !new.contains("-X25519MLKEM768");
+                    assert!(has_it || new == "DEFAULT", "{list}: {new}: {line}");
+                    for kept in ["X25519SNTRUP761", "sntrup857"] {
+                        let is_kept = !list.contains(kept) || new.contains(kept);
+                        assert!(is_kept, "{list}: {new}: {line}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(proposed > 20, "{proposed}");
+}
+
+/// Stock nginx negotiates the group that the doctor says is effective.
+#[test]
+fn nginx_takes_what_the_doctor_says() {
+    let Some(tool) = Tool::with_openssl() else { return };
+    if Command::new("nginx").arg("-v").output().is_err() {
+        artifacts::skipped("no nginx (apt-get install nginx)");
+        return;
+    }
+    let port = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap().port()
+    };
+    let plain = tool.write("plain.cnf", "openssl_conf = init\n[init]\n");
+    // Makes key and certificate.
+    drop(server(&tool, &plain, None));
+    let folder = tool.folder.path().display();
+    let text = format!(
+        "daemon off; master_process off; pid {folder}/pid; error_log {folder}/error;\nevents {{}}\n\
+         http {{ access_log off; ssl_certificate {folder}/cert.pem; ssl_certificate_key {folder}/key.pem;\n\
+         ssl_protocols TLSv1.2 TLSv1.3; ssl_ecdh_curve P-521;\n\
+         server {{ listen 127.0.0.1:{port} ssl; server_name a.test; ssl_ecdh_curve P-384; }}\n\
+         server {{ listen 127.0.0.1:{port} ssl; server_name b.test; ssl_ecdh_curve X25519; }} }}\n"
+    );
+    let path = tool.write("root/etc/nginx/nginx.conf", &text);
+    let nginx = Command::new("nginx").arg("-c").arg(&path).env("OPENSSL_CONF", &plain).spawn();
+    let _nginx = Running(nginx.unwrap());
+    let connects = || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+    };
+    assert!((0..100).any(|_| connects()), "nginx does not listen on {port}");
+    for name in ["a.test", "b.test"] {
+        let output = Command::new("openssl")
+            .args(["s_client", "-connect", &format!("127.0.0.1:{port}"), "-servername", name])
+            .args(["-groups", "X25519:P-521:P-384"])
+            .env("OPENSSL_CONF", &plain)
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        let text = stdout(&output);
+        assert!(text.contains("secp384r1"), "{name}: {text}");
+    }
+    copy_program(&tool, "root/usr/sbin/nginx");
+    let config = configuration(&tool, ACTIVE, ACTIVE, GROUPS);
+    let root = tool.path("root");
+    let text =
+        stdout(&doctor(&tool, &config, &["--app", "nginx", "--root", root.to_str().unwrap()]));
+    let effective = format!("listen 127.0.0.1:{port}: 'ssl_ecdh_curve P-384;' at ");
+    assert!(text.contains(&effective), "{text}");
+    for idle in
+        ["'ssl_ecdh_curve P-521;' has no effect: ", "'ssl_ecdh_curve X25519;' has no effect: "]
+    {
+        assert!(text.contains(idle), "{idle}: {text}");
+    }
+}

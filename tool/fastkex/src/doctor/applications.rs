@@ -710,7 +710,7 @@ impl Application<'_> {
     fn curl_files(&self) -> Vec<PathBuf> {
         let homes = ["CURL_HOME", "XDG_CONFIG_HOME", "HOME"].into_iter();
         // Below another root the user of this process is nobody.
-        let homes = homes.filter_map(|name| std::env::var_os(name)).map(PathBuf::from);
+        let homes = homes.filter_map(std::env::var_os).map(PathBuf::from);
         let own = homes.filter(|home| self.root == Path::new("/") && home.is_absolute());
         let own: Vec<_> = own.map(|home| home.join(".curlrc")).collect();
         if own.is_empty() { vec![PathBuf::from("/root/.curlrc")] } else { own }

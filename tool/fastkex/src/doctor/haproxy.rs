@@ -6,7 +6,7 @@
 //! with HAProxy 2.6.)
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use super::effective::{Effective, Endpoint, Otherwise, Setting};
@@ -198,7 +198,7 @@ fn bind(
 }
 
 /// Reads a list of certificates: files, each with options in brackets.
-fn certificates(files: &Files, path: &PathBuf, bind: &str, effective: &mut Effective) {
+fn certificates(files: &Files, path: &Path, bind: &str, effective: &mut Effective) {
     let Ok(text) = files.text(path) else {
         effective.problems.push(format!("{}: not readable", files.name(path)));
         return;

@@ -314,8 +314,8 @@ pub(super) fn lighttpd(files: &Files, paths: &[PathBuf]) -> Effective {
                 }
             }
             let quoted: Vec<_> = value.split('"').skip(1).step_by(2).collect();
-            let pairs = quoted.chunks_exact(2);
-            let list = pairs.filter(|pair| is_groups_command(pair[0])).next_back();
+            let mut pairs = quoted.chunks_exact(2);
+            let list = pairs.rfind(|pair| is_groups_command(pair[0]));
             let Some(list) = list.map(|pair| pair[1].to_owned()) else { continue };
             let line = Setting { place: place.clone(), line: (*line).to_owned(), list };
             effective.see(&line);
@@ -420,7 +420,7 @@ mod tests {
                 "{list}"
             );
             let effective = postfix(&files, Path::new("/main.cf"), Some((3, 10, 0)));
-            assert_eq!(effective.endpoints[0].setting.is_some(), true, "{list}");
+            assert!(effective.endpoints[0].setting.is_some(), "{list}");
         }
         assert!(!stunnel(&files, &at("hostile")).problems.is_empty());
     }

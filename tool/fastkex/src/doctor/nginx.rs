@@ -257,8 +257,8 @@ impl<'a> Inherited<'a> {
         };
         let commands: Vec<_> = all("ssl_conf_command").collect();
         Inherited {
-            curve: all("ssl_ecdh_curve").last().or(self.curve),
-            protocols: all("ssl_protocols").last().or(self.protocols),
+            curve: all("ssl_ecdh_curve").next_back().or(self.curve),
+            protocols: all("ssl_protocols").next_back().or(self.protocols),
             commands: if commands.is_empty() { self.commands.clone() } else { commands },
         }
     }
