@@ -303,7 +303,7 @@ fn hosts(hosts: &[Host], effective: &mut Effective) {
     let without_tls13 = |host: &Host| {
         let (place, line) = host.protocol.as_ref().or(main.protocol.as_ref())?;
         (!has_tls13(line))
-            .then(|| (format!("'{line}' at {place}"), "SSLProtocol all -SSLv3".to_owned()))
+            .then(|| (format!("'{line}' at {place}"), format!("{place}\nSSLProtocol all -SSLv3")))
     };
     for list in [main].into_iter().chain(hosts).map(|host| &host.groups) {
         for setting in list {

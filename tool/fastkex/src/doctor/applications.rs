@@ -400,12 +400,15 @@ fn find<'a>(
     files: &'a Files,
     findings: &mut Vec<Finding>,
 ) -> Result<Option<Application<'a>>, Failure> {
-    let path = Path::new(name);
     let is_path = name.contains('/');
+    let path = match root == Path::new("/") && is_path {
+        true => std::path::absolute(name).map_err(Failure::about(name))?,
+        false => PathBuf::from(name),
+    };
     let own_name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let known = KNOWN.iter().find(|facts| facts.names.contains(&own_name.as_str()));
     let program = if is_path {
-        Some(path.to_path_buf()).filter(|path| files.is_there(path))
+        Some(path.clone()).filter(|path| files.is_there(path))
     } else {
         let own = known.into_iter().flat_map(|facts| facts.programs);
         let own = own.flat_map(|pattern| files.matching(Path::new("/"), pattern));
@@ -427,6 +430,19 @@ fn find<'a>(
         ));
         return Ok(None);
     };
+    let is_usual = known.is_none_or(|facts| {
+        let mut usual = facts.programs.iter();
+        usual.any(|pattern| files.matching(Path::new("/"), pattern).contains(&program))
+    });
+    if let (Some(facts), false) = (known, is_usual) {
+        findings.push(Finding::note(
+            facts.names[0],
+            format!(
+                "{} is not where it usually is; its configuration is read at the usual places",
+                program.display()
+            ),
+        ));
+    }
     let shown = known.map_or(own_name, |facts| facts.names[0].to_owned());
     let (mut facts, mut object) = (known.unwrap_or(&USUAL), program.clone());
     if known.is_none()
@@ -814,12 +830,11 @@ impl Application<'_> {
     ) -> bool {
         let Some(endpoint) = alike.first() else { return false };
         let name = names(alike);
-        if let Some((reason, line)) = &endpoint.without_tls13 {
+        if let Some((reason, fix)) = &endpoint.without_tls13 {
             let message = format!("{name}: no TLS 1.3, and so none of our groups: {reason}");
+            let line = fix.lines().last().unwrap_or_default();
             findings.push(match endpoint.role {
-                Role::Server => {
-                    Finding::wrong(&self.name, message, format!("{}\n{line}", endpoint.home))
-                }
+                Role::Server => Finding::wrong(&self.name, message, fix),
                 Role::Client => {
                     Finding::note(&self.name, format!("{message}; '{line}' permits it"))
                 }
@@ -906,7 +921,8 @@ impl Application<'_> {
 
     /// Checks that running processes have loaded the module.
     fn examine_processes(&self, findings: &mut Vec<Finding>) {
-        let found = process::all_of(self.facts.processes, &self.files.root().shown(&self.program));
+        let found =
+            process::all_of(self.facts.processes, &self.files.root().resolved(&self.program));
         if found.outdated > 0 {
             findings.push(Finding::wrong(
                 &self.name,

@@ -35,7 +35,8 @@ pub(super) struct Endpoint {
     /// for the list.
     pub(super) home: String,
     pub(super) line: &'static str,
-    /// The reason why it has no TLS 1.3, and the line that changes this.
+    /// The reason why it has no TLS 1.3, and the change that gives it: its last line is the line of
+    /// a configuration, or says what to remove.
     pub(super) without_tls13: Option<(String, String)>,
 }
 

@@ -193,7 +193,10 @@ fn bind(
         otherwise: Otherwise::OfOpenSsl,
         home: format!("in section global, before {place}"),
         line: "ssl-default-bind-curves {}",
-        without_tls13: reason.map(|reason| (reason, "ssl-min-ver TLSv1.2".to_owned())),
+        without_tls13: reason.map(|reason| {
+            let fix = format!("{place}, or the section global before it\nremove {reason}");
+            (reason, fix)
+        }),
     });
 }
 
@@ -248,7 +251,10 @@ fn server(
         otherwise: Otherwise::OfOpenSsl,
         home: format!("on the line {place} (HAProxy 3.0 and later)"),
         line: "curves {}",
-        without_tls13: reason.map(|reason| (reason, "ssl-min-ver TLSv1.2".to_owned())),
+        without_tls13: reason.map(|reason| {
+            let fix = format!("{place}, or the section global before it\nremove {reason}");
+            (reason, fix)
+        }),
     });
 }
 

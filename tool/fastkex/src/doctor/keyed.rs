@@ -77,7 +77,7 @@ pub(super) fn stunnel(files: &Files, configurations: &[PathBuf]) -> Effective {
                 home: format!("in the service at {place}"),
                 line: "curves = {}",
                 without_tls13: service.newest.map(|(place, line)| {
-                    (format!("'{line}' at {place}"), "sslVersionMax = TLSv1.3".to_owned())
+                    (format!("'{line}' at {place}"), format!("{place}\nsslVersionMax = TLSv1.3"))
                 }),
             });
         }
@@ -169,7 +169,10 @@ pub(super) fn curl(files: &Files, candidates: &[PathBuf]) -> Effective {
                             }
                         }
                         "tls-max" if !["1.3", "default"].contains(&value) => {
-                            newest = Some((format!("'{line}' at {place}"), "tls-max = 1.3".into()));
+                            newest = Some((
+                                format!("'{line}' at {place}"),
+                                format!("{place}\ntls-max = 1.3"),
+                            ));
                         }
                         _ => {}
                     }

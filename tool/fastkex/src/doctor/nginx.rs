@@ -277,22 +277,33 @@ impl<'a> Inherited<'a> {
     }
 
     /// Returns the reason why there is no TLS 1.3, and the line that changes this.
-    fn without_tls13(&self, prefix: &str, is_default: bool) -> Option<(String, String)> {
-        let fix = format!("{prefix}ssl_protocols TLSv1.2 TLSv1.3;");
+    fn without_tls13(
+        &self,
+        prefix: &str,
+        is_default: bool,
+        home: &str,
+    ) -> Option<(String, String)> {
+        let at = |place: &dyn std::fmt::Display| {
+            format!("{place}\n{prefix}ssl_protocols TLSv1.2 TLSv1.3;")
+        };
         let newest = self.commands.iter().rfind(|command| {
             command.argument().eq_ignore_ascii_case("MaxProtocol")
                 && command.words.get(2).is_some_and(|name| name != "TLSv1.3" && name != "None")
         });
         if let Some(command) = newest {
+            let fix = format!("{}\nremove '{}'", command.place, command.words.join(" "));
             return Some((format!("'{}' at {}", command.words.join(" "), command.place), fix));
         }
         match self.protocols {
             Some(line) if line.words.iter().any(|word| word == "TLSv1.3") => None,
-            Some(line) => Some((format!("'{}' at {}", line.words.join(" "), line.place), fix)),
+            Some(line) => {
+                let reason = format!("'{}' at {}", line.words.join(" "), line.place);
+                Some((reason, at(&line.place)))
+            }
             None if is_default => None,
             None => Some((
                 format!("without a line {prefix}ssl_protocols nginx before 1.23.4 has none"),
-                fix,
+                at(&home),
             )),
         }
     }
@@ -447,6 +458,7 @@ fn servers(section: &str, block: &[Directive], is_default: bool, effective: &mut
                 effective.idle(&lost, format!("'{}' comes after it", setting.line));
             }
         }
+        let without_tls13 = first.inherited.without_tls13("", is_default, &home);
         effective.endpoints.push(Endpoint {
             name: format!("listen {}", socket.address),
             role: Role::Server,
@@ -454,7 +466,7 @@ fn servers(section: &str, block: &[Directive], is_default: bool, effective: &mut
             otherwise: Otherwise::OfOpenSsl,
             home,
             line: "ssl_ecdh_curve {};",
-            without_tls13: first.inherited.without_tls13("", is_default),
+            without_tls13,
         });
     }
     for directive in block.iter().filter(|directive| directive.name() == "ssl_conf_command") {
@@ -510,14 +522,16 @@ impl Client<'_> {
             if directive.name() == self.pass
                 && (directive.argument().starts_with(self.scheme) || is_on)
             {
+                let home = format!("beside the line at {}", directive.place);
+                let without_tls13 = inherited.without_tls13(self.prefix, self.is_default, &home);
                 self.effective.endpoints.push(Endpoint {
                     name: format!("{} at {}", directive.words.join(" "), directive.place),
                     role: Role::Client,
                     setting: inherited.setting(),
                     otherwise: Otherwise::OfOpenSsl,
-                    home: format!("beside the line at {}", directive.place),
+                    home,
                     line: self.line,
-                    without_tls13: inherited.without_tls13(self.prefix, self.is_default),
+                    without_tls13,
                 });
             }
             if let Some(inner) = &directive.block {

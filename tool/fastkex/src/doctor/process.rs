@@ -3,6 +3,7 @@
 //!
 //! A process may belong to any user, may have mapped files of any name, and may end at any time.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -29,7 +30,7 @@ const MODULE: &str = "fastkex.so";
 const DELETED: &str = " (deleted)";
 
 /// A file that a process has mapped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Mapped {
     path: PathBuf,
     /// The file of this name has been deleted or replaced.
@@ -52,7 +53,7 @@ impl Mapped {
 
 /// Returns the files in the text of `/proc/PID/maps`, each once.
 fn mapped(maps: &[u8]) -> Vec<Mapped> {
-    let mut files: Vec<Mapped> = Vec::new();
+    let (mut files, mut seen) = (Vec::new(), HashSet::new());
     for line in maps.split(|&byte| byte == b'\n') {
         // Address, permissions, offset, device and inode come before the path.
         let mut rest = line;
@@ -69,7 +70,7 @@ fn mapped(maps: &[u8]) -> Vec<Mapped> {
         };
         let path = PathBuf::from(OsString::from_vec(path.to_vec()));
         let file = Mapped { path, is_deleted };
-        if files.last() != Some(&file) && !files.contains(&file) {
+        if seen.insert(file.clone()) {
             files.push(file);
         }
     }

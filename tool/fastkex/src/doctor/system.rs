@@ -216,7 +216,9 @@ fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
     let path = examined.config_path.clone();
     let shown = path.display().to_string();
     let origin = if examined.config_is_from_environment {
-        format!("{shown}, from OPENSSL_CONF")
+        format!(
+            "{shown}, from OPENSSL_CONF: a service reads it only if its own environment names it"
+        )
     } else if examined.config_is_of_service {
         format!("{shown}, which the service reads")
     } else {
