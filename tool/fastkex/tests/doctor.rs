@@ -454,6 +454,22 @@ fn applications_that_override_are_found() {
     );
     assert!(text.contains("without X25519MLKEM768, so browsers get none of our groups"), "{text}");
 
+    // A service that starts as another user must be able to read the configuration.
+    copy_program(&tool, "redis/usr/bin/redis-server");
+    tool.write("redis/lib/systemd/system/redis-server.service", "");
+    if common::is_root() {
+        let path = tool.write("openssl.cnf", &good);
+        let root = tool.path("redis");
+        let told = |mode: u32| {
+            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            let arguments = ["--json", "--app", "redis", "--root", root.to_str().unwrap()];
+            wrong(&doctor(&tool, &good, &arguments))
+                .iter()
+                .any(|line| line.contains("starts as user redis, who may not read "))
+        };
+        assert!(told(0o600) && !told(0o644));
+    }
+
     let empty = tool.path("empty");
     std::fs::create_dir_all(&empty).unwrap();
     let arguments = ["--json", "--app", "stunnel", "--root", empty.to_str().unwrap()];

@@ -1,6 +1,7 @@
 //! Checks of applications: the effect of their own configuration on the provider.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use kex::group_named;
@@ -73,6 +74,9 @@ struct Facts {
     /// The property query with which some releases fetch algorithms from OpenSSL. If it names a
     /// provider, it overrides the provider in `default_properties`.
     own_query: Option<&'static str>,
+    /// The user as whom its service starts, if that is not root: OpenSSL then reads its files as
+    /// this user.
+    user: Option<&'static str>,
     /// What else an administrator has to know.
     notes: &'static [&'static str],
 }
@@ -92,6 +96,7 @@ const USUAL: Facts = Facts {
     service_fix: "",
     role: Role::Server,
     own_query: None,
+    user: None,
     notes: &[],
 };
 
@@ -211,9 +216,7 @@ const KNOWN: &[Facts] = &[
         package: "redis-server",
         programs: &["usr/bin/redis-server"],
         processes: &["redis-server"],
-        notes: &[
-            "its service runs as user redis from its start, who must be able to read configuration and module",
-        ],
+        user: Some("redis"),
         ..USUAL
     },
     Facts {
@@ -235,9 +238,7 @@ const KNOWN: &[Facts] = &[
         package: "mariadb-server",
         programs: &["usr/sbin/mariadbd"],
         processes: &["mariadbd"],
-        notes: &[
-            "its service runs as user mysql from its start, who must be able to read configuration and module",
-        ],
+        user: Some("mysql"),
         ..USUAL
     },
     Facts {
@@ -256,6 +257,10 @@ const KNOWN: &[Facts] = &[
         }),
         service_files: &["etc/postgresql/*/main/environment"],
         service_fix: "/etc/postgresql/VERSION/main/environment\nOPENSSL_CONF = '{}'",
+        user: Some("postgres"),
+        notes: &[
+            "before release 18 it can have X25519MLKEM768 only by TLS in front of it, such as stunnel's 'protocol = pgsql'",
+        ],
         ..USUAL
     },
     Facts {
@@ -280,6 +285,26 @@ const KNOWN: &[Facts] = &[
             "etc/dovecot/local.conf",
         ],
         service_fix: "/etc/dovecot/local.conf\nimport_environment = $import_environment OPENSSL_CONF={}",
+        ..USUAL
+    },
+    Facts {
+        names: &["proftpd"],
+        package: "proftpd-mod-crypto",
+        programs: &["usr/sbin/proftpd"],
+        tls_objects: &["usr/lib/proftpd/mod_tls.so"],
+        processes: &["proftpd"],
+        files: &["etc/proftpd/proftpd.conf", "etc/proftpd/tls.conf", "etc/proftpd/conf.d/*.conf"],
+        format: Format::Keys(keyed::Keys {
+            names: &["TLSECDHCurve"],
+            line: "TLSECDHCurve {}",
+            or_blank: true,
+            separators: &[':'],
+            role: Role::Server,
+            otherwise: Otherwise::OfOpenSsl,
+        }),
+        unit: Some("proftpd"),
+        service_files: &["etc/default/proftpd", "etc/systemd/system/proftpd.service.d"],
+        service_fix: "/etc/default/proftpd\nOPENSSL_CONF={}",
         ..USUAL
     },
     Facts {
@@ -663,6 +688,21 @@ impl Application<'_> {
                 Finding::ok(&self.name, "the service reads the system's own configuration")
             }
         });
+        let read = [Some(&examined.config_path), examined.configured.as_ref()];
+        for (user, path) in
+            read.into_iter().flatten().filter_map(|path| Some((self.facts.user?, path)))
+        {
+            if is_roots_alone(path) {
+                findings.push(Finding::wrong(
+                    &self.name,
+                    format!(
+                        "its service starts as user {user}, who may not read {}",
+                        path.display()
+                    ),
+                    format!("chmod o+r {}", path.display()),
+                ));
+            }
+        }
         if self.name == "unbound"
             && fs::read_to_string("/sys/module/apparmor/parameters/enabled")
                 .is_ok_and(|enabled| enabled.trim() == "Y")
@@ -958,6 +998,16 @@ impl Application<'_> {
             ));
         }
     }
+}
+
+/// True if only root may read a file.
+fn is_roots_alone(path: &Path) -> bool {
+    const OF_ALL: u32 = 0o004;
+    const OF_GROUP: u32 = 0o040;
+    path.metadata().is_ok_and(|data| {
+        let is_of_group = data.mode() & OF_GROUP != 0 && data.gid() != 0;
+        data.uid() == 0 && data.mode() & OF_ALL == 0 && !is_of_group
+    })
 }
 
 /// True if a client with this list pays for a wrong guess of the server's groups.

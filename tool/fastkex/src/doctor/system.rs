@@ -36,6 +36,8 @@ pub(super) struct Examined {
     pub(super) active: bool,
     /// A library context with that configuration.
     pub(super) context: Option<LibraryContext>,
+    /// The module that the configuration names.
+    pub(super) configured: Option<PathBuf>,
     /// The provider's section of the configuration.
     pub(super) section: Option<String>,
     /// The groups of programs that do not set their own.
@@ -76,6 +78,7 @@ pub(super) fn examine(
         config_is_from_environment: is_named,
         active: false,
         context: None,
+        configured: None,
         section: None,
         groups: None,
         module,
@@ -260,6 +263,7 @@ fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
     };
     keys::examine(provider, &config, findings);
     examined.section = Some(provider.section().to_owned());
+    examined.configured = provider.module.as_ref().map(|entry| PathBuf::from(&entry.value));
     let groups = interpretation.system_default().and_then(|profile| profile.groups());
     examined.groups = groups.map(|list| list.value.clone());
     examine_provider(examined, provider, &interpretation, findings);
