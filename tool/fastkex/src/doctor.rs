@@ -1,20 +1,27 @@
 //! `fastkex doctor`: reports correct and wrong settings, with the line to change.
 
+mod apache;
 mod applications;
 mod curves;
+mod effective;
+mod files;
 mod finding;
+mod haproxy;
+mod keyed;
 mod keys;
+mod libraries;
+mod nginx;
+mod process;
 mod shared_objects;
 mod system;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
 
 use crate::groups::Role;
 use crate::json;
-use applications::Application;
 use finding::{Finding, Status};
 use output::Outcome;
 
@@ -22,12 +29,16 @@ use output::Outcome;
 ///
 /// Loads the module into the system's OpenSSL, does a TLS handshake in memory with every group, and
 /// reads the system's configuration. With --app, it also reads an application's own configuration;
-/// it executes nothing of the application. The exit status is 0 only if nothing is wrong.
+/// it executes nothing of the application. With --pid, it also looks at a running process. The exit
+/// status is 0 only if nothing is wrong.
 #[derive(Args, Debug)]
 pub(crate) struct Doctor {
-    /// Also check this application
-    #[arg(long, value_enum, value_name = "NAME")]
-    app: Option<Application>,
+    /// Also check this application: a name such as nginx, or the path of any program
+    #[arg(long, value_name = "NAME")]
+    app: Option<String>,
+    /// Also check this running process
+    #[arg(long, value_name = "PID")]
+    pid: Option<u32>,
     /// Recommend groups for programs that accept connections, or for programs that make them
     #[arg(long, value_enum, value_name = "ROLE", default_value = "server")]
     role: Role,
@@ -51,9 +62,18 @@ struct Report<'a> {
 impl Doctor {
     pub(crate) fn run(&self) -> Outcome {
         let mut findings = Vec::new();
-        let examined = system::examine(self.module.as_deref(), self.role, &mut findings);
-        if let Some(application) = self.app {
-            applications::examine(application, &self.root, examined.as_ref(), &mut findings);
+        // A service below another root reads files that are not this system's.
+        let is_here = self.root == Path::new("/");
+        let application = self.app.as_deref().filter(|_| is_here);
+        let of_service =
+            application.and_then(|name| applications::configuration_of(name, &self.root));
+        let examined =
+            system::examine(self.module.as_deref(), self.role, of_service, &mut findings);
+        if let Some(name) = &self.app {
+            applications::examine(name, &self.root, examined.as_ref(), &mut findings)?;
+        }
+        if let Some(pid) = self.pid {
+            process::examine(pid, examined.as_ref(), &mut findings)?;
         }
         let ok = !findings.iter().any(|finding| finding.status == Status::Wrong);
         if self.json {

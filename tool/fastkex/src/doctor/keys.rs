@@ -1,16 +1,45 @@
 //! Keys in the module's section of the configuration: unknown ones, and what the module offers by
 //! them.
 
-use openssl_conf::{Provider, Release};
+use kex::TLS_GROUPS;
+use openssl_conf::{Config, Entry, Provider, Release, Section};
 use strsim::osa_distance;
 
 use super::finding::Finding;
 
 /// Reports each unknown key, with the known key that was probably meant. The module itself cannot
 /// do this, because libcrypto does not list the keys of a section.
-pub(super) fn examine(provider: &Provider, findings: &mut Vec<Finding>) {
+///
+/// Reports also a known key whose value is the name of a section: OpenSSL then passes the settings
+/// of that section on, in place of the value.
+pub(super) fn examine(provider: &Provider, config: &Config, findings: &mut Vec<Finding>) {
+    let own = config.section(provider.section());
+    let settings_of = own.into_iter().flat_map(Section::entries);
+    let taken: Vec<_> = settings_of
+        .filter(|entry| settings::is_known(&entry.key) && config.section(&entry.value).is_some())
+        .collect();
+    for Entry { key, value, origin } in &taken {
+        // A name with another case or a group more than once means the same to the module.
+        let instead = match *key == settings::GROUPS.name {
+            true => TLS_GROUPS.iter().map(|group| group.name).collect::<Vec<_>>().join(":"),
+            false => format!("{value} (with the section renamed)"),
+        };
+        findings.push(Finding::wrong(
+            "keys",
+            format!(
+                "{origin}: there is a section [{value}], so OpenSSL takes '{key} = {value}' for its settings, \
+                 and the module gets no {key}"
+            ),
+            format!(
+                "rename the section [{value}], or in [{}]\n{key} = {instead}",
+                provider.section()
+            ),
+        ));
+    }
     for parameter in provider.own_parameters() {
-        if settings::is_known(&parameter.name) {
+        let is_taken =
+            |name: &str| taken.iter().any(|entry| name.starts_with(&format!("{}.", entry.key)));
+        if settings::is_known(&parameter.name) || is_taken(&parameter.name) {
             continue;
         }
         let (nearest, meaning) = nearest(&parameter.name);

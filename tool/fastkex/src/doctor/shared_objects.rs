@@ -37,12 +37,22 @@ pub(super) struct Root {
 }
 
 /// A shared object that a program needs.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Needed {
     /// The file that the loader would use, with its path outside of the root.
     At(PathBuf),
     /// There is no file of this name.
     Missing(String),
+}
+
+/// A shared object that a program or one of its shared objects needs.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    /// The name by which it is needed.
+    pub(super) name: String,
+    pub(super) needed: Needed,
+    /// The path of the object that needs it.
+    pub(super) by: PathBuf,
 }
 
 impl Root {
@@ -52,15 +62,35 @@ impl Root {
         Ok(Root { folder: rustix::fs::open(&path, flags, Mode::empty())?, path })
     }
 
+    /// Returns the root folder of a process, which may be in a container.
+    pub(super) fn of_process(pid: u32) -> io::Result<Self> {
+        // The kernel follows this link into the container; its text does not lead there.
+        let path = PathBuf::from(format!("/proc/{pid}/root"));
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Root { folder: rustix::fs::open(&path, flags, Mode::empty())?, path })
+    }
+
+    /// Returns the path outside of the root for a path inside of it.
+    pub(super) fn shown(&self, path: &Path) -> PathBuf {
+        self.path.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
     /// Finds the file at a path inside of the root. The path may begin with `/`.
-    fn hold(&self, path: &Path) -> io::Result<Held> {
+    pub(super) fn hold(&self, path: &Path) -> io::Result<Held> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         Ok(rustix::fs::openat2(&self.folder, path, flags, Mode::empty(), inside)?.into())
     }
 
+    /// Returns the path inside of the root of the file that a path leads to, without links.
+    pub(super) fn resolved(&self, path: &Path) -> PathBuf {
+        let place = self.hold(path).and_then(|held| fs::read_link(held.link()));
+        let place = place.unwrap_or_else(|_| path.to_path_buf());
+        Path::new("/").join(place.strip_prefix(&self.path).unwrap_or(&place))
+    }
+
     /// Returns the names in a folder, sorted; empty if there is no such folder.
-    fn names(&self, folder: &Path) -> Vec<PathBuf> {
+    pub(super) fn names(&self, folder: &Path) -> Vec<PathBuf> {
         let entries = self.hold(folder).and_then(|held| fs::read_dir(held.link()));
         let entries = entries.into_iter().flatten().flatten().take(MOST_FOLDERS);
         let mut names: Vec<_> = entries.map(|entry| entry.file_name().into()).collect();
@@ -93,17 +123,17 @@ impl Root {
         folders
     }
 
-    /// Finds the shared object with a name that begins with `wanted`, if the program at `path` or
-    /// one of its shared objects needs one. Returns `None` if none of them does.
+    /// Returns the shared objects that the program at `path` would load, those that it needs itself
+    /// first, without those that it opens only while it runs.
     ///
     /// # Errors
     /// The program is not an ELF file, or cannot be read.
-    pub(super) fn needed(&self, path: &Path, wanted: &str) -> Result<Option<Needed>, String> {
+    pub(super) fn objects(&self, path: &Path) -> Result<Vec<Loaded>, String> {
         let mut bytes_left = MOST_BYTES;
         let program = self.object(path, &mut bytes_left)?;
         let target = program.target;
         let folders = self.library_folders();
-        let mut seen = HashSet::new();
+        let (mut seen, mut loaded) = (HashSet::new(), Vec::new());
         let mut queue = VecDeque::from([(program, Vec::new())]);
         while let Some((object, mut inherited)) = queue.pop_front() {
             // DT_RPATH also applies to objects that are loaded for this object. DT_RUNPATH applies
@@ -125,22 +155,21 @@ impl Root {
                     let object = self.object(path, &mut bytes_left).ok()?;
                     (object.target == target).then_some(object)
                 });
-                if name.starts_with(wanted) {
-                    return Ok(Some(match found {
-                        Some(object) => Needed::At(object.place),
-                        None => Needed::Missing(name.clone()),
-                    }));
-                }
+                let needed = match &found {
+                    Some(object) => Needed::At(object.place.clone()),
+                    None => Needed::Missing(name.clone()),
+                };
+                let by = object.place.clone();
+                loaded.push(Loaded { name: name.clone(), needed, by });
                 queue.extend(found.map(|object| (object, inherited.clone())));
             }
         }
-        Ok(None)
+        Ok(loaded)
     }
 
     fn object(&self, path: &Path, bytes_left: &mut u64) -> Result<Object, String> {
-        let error = |error: &dyn std::fmt::Display| {
-            format!("{}: {error}", self.path.join(path.strip_prefix("/").unwrap_or(path)).display())
-        };
+        let error =
+            |error: &dyn std::fmt::Display| format!("{}: {error}", self.shown(path).display());
         let held = self.hold(path).map_err(|other| error(&other))?;
         let bytes = held.read(*bytes_left).map_err(|other| error(&other))?;
         *bytes_left -= bytes.len() as u64;

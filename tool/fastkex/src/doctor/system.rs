@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kex::{TLS_GROUPS, TlsGroup, group_named};
+use kex::{RECOMMENDED_GROUPS, TLS_GROUPS, TlsGroup, group_named};
 use lanes::Backend;
 use openssl_conf::{Config, Interpretation, ModuleKind, Provider, Release};
 use openssl_runtime::{
@@ -12,7 +12,10 @@ use warmup::ColdStart;
 
 use super::finding::Finding;
 use super::{curves, keys};
-use crate::groups::{CLIENT_COST, Role, names_ours, openssl_has_ml_kem, recommended};
+use crate::groups::{
+    CLIENT_COST, Role, begins_with_preferred, mended, names_ours, names_preferred,
+    openssl_has_ml_kem, recommended,
+};
 use crate::module;
 use crate::run::{PROPERTIES, PROVIDER, environment, release, unknown_groups};
 
@@ -27,16 +30,28 @@ pub(super) struct Examined {
     /// from OPENSSL_CONF.
     pub(super) config_path: PathBuf,
     pub(super) config_is_from_environment: bool,
+    /// True if only the service of the application reads it.
+    config_is_of_service: bool,
     /// True if the configuration activates the provider and the provider loads.
     pub(super) active: bool,
     /// A library context with that configuration.
     pub(super) context: Option<LibraryContext>,
+    /// The module that the configuration names.
+    pub(super) configured: Option<PathBuf>,
+    /// The provider's section of the configuration.
+    pub(super) section: Option<String>,
+    /// The groups of programs that do not set their own.
+    pub(super) groups: Option<String>,
 }
 
 /// Runs all checks that concern every application; returns `None` without OpenSSL.
+///
+/// `of_service` is the configuration that an application's service reads. The one that programs
+/// started from here read comes before it, if OPENSSL_CONF names it.
 pub(super) fn examine(
     asked_for: Option<&Path>,
     role: Role,
+    of_service: Option<PathBuf>,
     findings: &mut Vec<Finding>,
 ) -> Option<Examined> {
     let libraries = match Libraries::system() {
@@ -53,13 +68,19 @@ pub(super) fn examine(
     let module = examine_module(asked_for, &libraries, findings);
     examine_processor(findings);
 
+    let is_named = std::env::var_os("OPENSSL_CONF").is_some();
+    let of_service = of_service.filter(|_| !is_named);
     let mut examined = Examined {
+        config_is_of_service: of_service.is_some(),
+        config_path: of_service.unwrap_or_else(|| libraries.default_config_file()),
         release: release(&libraries),
         role,
-        config_path: libraries.default_config_file(),
-        config_is_from_environment: std::env::var_os("OPENSSL_CONF").is_some(),
+        config_is_from_environment: is_named,
         active: false,
         context: None,
+        configured: None,
+        section: None,
+        groups: None,
         module,
         libraries,
     };
@@ -71,11 +92,7 @@ pub(super) fn examine(
 fn examine_processor(findings: &mut Vec<Finding>) {
     let backend = Backend::best();
     let cold_start = ColdStart::of(backend);
-    let warm_up = if cold_start.has_penalty() { "needed" } else { "not needed" };
-    findings.push(Finding::ok(
-        "processor",
-        format!("{}; vector units: {cold_start}, warm-up {warm_up}", backend.name()),
-    ));
+    findings.push(Finding::ok("processor", format!("{}; {cold_start}", backend.name())));
 }
 
 /// Loads the module and does a handshake with every group.
@@ -122,7 +139,7 @@ fn examine_module(
 
     let mut good = Vec::new();
     for group in TLS_GROUPS {
-        match handshake(&context, Some(group.name)) {
+        match handshake(&context, Some(group.name), Some(group.name)) {
             Ok(Negotiated { id, .. }) if id == group.code_point => good.push(group.name),
             Ok(Negotiated { name, .. }) => findings.push(Finding::wrong(
                 "handshake",
@@ -151,15 +168,21 @@ pub(super) struct Negotiated {
     name: String,
 }
 
-/// Does a handshake in memory between a client and a server of `context`, with the given groups or
-/// the default ones.
-fn handshake(context: &LibraryContext, groups: Option<&str>) -> Result<Negotiated, String> {
+/// Does a handshake in memory between a client and a server of `context`, with the given groups of
+/// each or the default ones.
+fn handshake(
+    context: &LibraryContext,
+    of_client: Option<&str>,
+    of_server: Option<&str>,
+) -> Result<Negotiated, String> {
     let run = || {
         let certificate = Certificate::self_signed(context, KeyType::EcP256, &["localhost"])?;
         let mut server = SslContext::server(context, &certificate)?;
         let mut client = SslContext::client(context)?.trust(&certificate)?;
-        if let Some(groups) = groups {
+        if let Some(groups) = of_server {
             server = server.groups(groups)?;
+        }
+        if let Some(groups) = of_client {
             client = client.groups(groups)?;
         }
         InMemoryHandshake::new(&client.build(), &server.build()).echo(64).run(&mut |_, _| {})
@@ -177,12 +200,30 @@ fn handshake(context: &LibraryContext, groups: Option<&str>) -> Result<Negotiate
     }
 }
 
+/// True if a server with this list takes X25519MLKEM768 from a browser, which sends key shares of it
+/// and of X25519.
+pub(super) fn serves_browsers(context: &LibraryContext, list: &str, release: Release) -> bool {
+    let preferred = RECOMMENDED_GROUPS[0];
+    let offered = match openssl_has_ml_kem(release) {
+        true => format!("*{preferred}:*X25519"),
+        // A client sends one key share. A server takes the first that it supports.
+        false => format!("{preferred}:X25519"),
+    };
+    let negotiated = handshake(context, Some(&offered), Some(list));
+    let expected = group_named(preferred).map(|group| group.code_point);
+    negotiated.is_ok_and(|negotiated| Some(negotiated.id) == expected)
+}
+
 /// Checks the configuration as programs read it.
 fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
     let path = examined.config_path.clone();
     let shown = path.display().to_string();
     let origin = if examined.config_is_from_environment {
-        format!("{shown}, from OPENSSL_CONF")
+        format!(
+            "{shown}, from OPENSSL_CONF: a service reads it only if its own environment names it"
+        )
+    } else if examined.config_is_of_service {
+        format!("{shown}, which the service reads")
     } else {
         format!("{shown}, the system's own")
     };
@@ -214,13 +255,17 @@ fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
             "provider",
             format!("{shown} does not list fastkex, so programs do not get it"),
             format!(
-                "start the program with 'fastkex run -- PROGRAM', or add to {shown}:\n{}",
+                "run 'fastkex enable', start the program with 'fastkex run -- PROGRAM', or add to {shown}:\n{}",
                 lines_to_add(examined, Some(&interpretation))
             ),
         ));
         return;
     };
-    keys::examine(provider, findings);
+    keys::examine(provider, &config, findings);
+    examined.section = Some(provider.section().to_owned());
+    examined.configured = provider.module.as_ref().map(|entry| PathBuf::from(&entry.value));
+    let groups = interpretation.system_default().and_then(|profile| profile.groups());
+    examined.groups = groups.map(|list| list.value.clone());
     examine_provider(examined, provider, &interpretation, findings);
     if examined.active {
         keys::examine_offers(provider, examined.release, findings);
@@ -232,7 +277,7 @@ fn examine_configuration(examined: &mut Examined, findings: &mut Vec<Finding>) {
 }
 
 /// True if a listed provider is ours, under any name.
-fn is_ours(provider: &Provider) -> bool {
+pub(super) fn is_ours(provider: &Provider) -> bool {
     let module = provider.module.as_ref().map(|entry| entry.value.as_str()).unwrap_or_default();
     provider.name == PROVIDER
         || Path::new(module).file_name().is_some_and(|name| name == "fastkex.so")
@@ -366,7 +411,14 @@ fn examine_groups(
         ));
         return;
     };
-    match unknown_groups(context, &list.value, examined.release) {
+    let unknown = unknown_groups(context, &list.value, release);
+    let not_known = unknown.clone().unwrap_or_default();
+    // Groups that the module has but does not offer stay: the module can be told to offer them.
+    let is_known =
+        |name: &str| !not_known.iter().any(|other| other == name) || group_named(name).is_some();
+    let new = mended(&list.value, role, release, &is_known);
+    let add = format!("Groups = {new}");
+    match unknown {
         Err(problem) => {
             findings.push(Finding::wrong(
                 "groups",
@@ -377,26 +429,27 @@ fn examine_groups(
         }
         Ok(unknown) if !unknown.is_empty() => {
             let problem = "OpenSSL silently ignores the whole list and uses its defaults";
-            let is_ours = |name: &String| group_named(name).is_some();
-            let finding = if unknown.iter().all(is_ours) {
+            let (ours, others): (Vec<_>, Vec<_>) =
+                unknown.into_iter().partition(|name| group_named(name).is_some());
+            let (mut problems, mut fixes) = (Vec::new(), Vec::new());
+            if !ours.is_empty() {
+                problems.push(format!("the module does not offer {}", ours.join(", ")));
                 let value = settings::groups_for(&list.value);
-                Finding::wrong(
-                    "groups",
-                    format!(
-                        "{}: the module does not offer {}: {problem}",
-                        list.origin,
-                        unknown.join(", ")
-                    ),
-                    format!("[{}]\n{} = {value}", provider.section(), settings::GROUPS.name),
-                )
-            } else {
-                Finding::wrong(
-                    "groups",
-                    format!("{}: unknown {}: {problem}", list.origin, unknown.join(", ")),
-                    format!("[{section}]\n{add}"),
-                )
-            };
-            findings.push(finding);
+                fixes.push(format!(
+                    "[{}]\n{} = {value}",
+                    provider.section(),
+                    settings::GROUPS.name
+                ));
+            }
+            if !others.is_empty() {
+                problems.push(format!("unknown {}", others.join(", ")));
+                fixes.push(format!("[{section}]\n{add}"));
+            }
+            findings.push(Finding::wrong(
+                "groups",
+                format!("{}: {}: {problem}", list.origin, problems.join("; ")),
+                fixes.join("\n"),
+            ));
             return;
         }
         Ok(_) => {}
@@ -408,6 +461,15 @@ fn examine_groups(
             format!("[{section}]\n{add}"),
         ));
         return;
+    }
+    if !names_preferred(&list.value, release) {
+        findings.push(Finding::note(
+            "groups",
+            format!(
+                "'{}' is without X25519MLKEM768, so browsers get none of our groups",
+                list.value
+            ),
+        ));
     }
     let is_first = |group: &&TlsGroup| {
         let first = list.value.split(':').next().unwrap_or_default();
@@ -422,6 +484,13 @@ fn examine_groups(
         findings.push(Finding::ok("groups", format!("'{}': {choice}", list.value)));
         findings.push(Finding::note("groups", CLIENT_COST));
         return;
+    }
+    let is_for_all = !examined.config_is_from_environment && !examined.config_is_of_service;
+    if is_for_all && !openssl_has_ml_kem(release) && begins_with_preferred(&list.value, release) {
+        findings.push(Finding::note(
+            "groups",
+            format!("this list is also that of the system's clients, such as curl. {CLIENT_COST}"),
+        ));
     }
     let shown = format!("'{}'", list.value);
     examine_negotiated(examined, provider, &shown, &format!("[{section}]\n{add}"), findings);
@@ -438,7 +507,7 @@ fn examine_negotiated(
     findings: &mut Vec<Finding>,
 ) {
     let Some(context) = &examined.context else { return };
-    let negotiated = match handshake(context, None) {
+    let negotiated = match handshake(context, None, None) {
         Ok(negotiated) => negotiated,
         Err(problem) => {
             let message = format!("two programs with {shown} cannot shake hands: {problem}");
