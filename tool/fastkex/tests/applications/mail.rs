@@ -69,7 +69,6 @@ mail_home = {folder}/home
     command: &["env", "HOME=/", "USER=user", "doveadm", "-c", "{file}", "mailbox", "list"],
     role: Role::Client,
     served: SERVED,
-    line: None,
     prepare: |setup| {
         setup.share_module();
         setup.folder_of("home", Some("nobody"));
@@ -77,12 +76,20 @@ mail_home = {folder}/home
     ..DOVECOT_SERVER
 };
 
-/// Postfix's configuration, which its programs read in a folder; `start.sh` makes it. Both programs
-/// that use TLS change their root folder, as on Debian.
-const POSTFIX: &str = "mkdir -p conf spool/etc data
-chown postfix data
+/// Postfix's configuration, which its programs read in a folder, and its spool, as its own scripts
+/// make it. Both programs that use TLS change their root folder, as on Debian. With `-d` the master
+/// process stays in the process group in which it is started, and ends with it.
+const POSTFIX: &str = "mkdir -p conf data spool/etc
 chmod 755 .
 cp /etc/hosts spool/etc/
+cd spool
+mkdir pid active bounce corrupt defer deferred flush hold incoming private trace saved
+mkdir -m 710 public
+mkdir -m 730 maildrop
+chown postfix ../data [a-o]* private trace saved public maildrop
+chown root etc
+chgrp postdrop public maildrop
+cd ..
 cat >conf/main.cf <<'END'
 compatibility_level = 3.6
 queue_directory = {folder}/spool
@@ -91,7 +98,6 @@ command_directory = /usr/sbin
 daemon_directory = /usr/lib/postfix/sbin
 mail_owner = postfix
 setgid_group = postdrop
-maillog_file = /dev/stdout
 inet_interfaces = 127.0.0.1
 inet_protocols = ipv4
 myhostname = localhost.test
@@ -121,9 +127,8 @@ error unix - - y - - error
 retry unix - - y - - error
 anvil unix - - y - 1 anvil
 scache unix - - y - 1 scache
-postlog unix-dgram n - n - 1 postlogd
 END
-exec postfix -c {folder}/conf start-fg
+exec /usr/lib/postfix/sbin/master -c {folder}/conf -d
 ";
 
 pub(crate) const POSTFIX_SERVER: Case = Case {
