@@ -33,7 +33,7 @@ fn server(answers: usize) -> Target {
 }
 
 fn survey(target: &Target) -> Survey<'_> {
-    let total = Duration::from_secs(1);
+    let total = Duration::from_secs(3);
     Survey { target, with_private_groups: false, given: None, total }
 }
 
