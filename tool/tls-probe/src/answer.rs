@@ -54,7 +54,7 @@ const MESSAGE_HEADER_BYTES: usize = 4;
 /// The longest first message that is read. Those of servers have less than 2 KB.
 const MAX_MESSAGE_BYTES: usize = 1 << 14;
 /// Bytes of records after which there must be an answer.
-pub(crate) const MAX_ANSWER_BYTES: usize = 1 << 16;
+const MAX_ANSWER_BYTES: usize = 1 << 16;
 /// Bytes of the start of other protocols that are shown.
 const SHOWN_BYTES: usize = 40;
 

@@ -164,7 +164,11 @@ impl<'a> Asking<'a> {
             ..self.hello(Versions::Tls12And13, &browsers, &both)
         };
 
-        let no_time = || Failure::new("no time to ask");
+        let no_time = || {
+            Failure::new(
+                "no answer in the time of all connections: a longer --timeout may bring one",
+            )
+        };
         let small_record = record(&small)?;
         let small = self.ask(&small, &small_record, None).ok_or_else(no_time)?;
         if let Outcome::NotConnected(_) | Outcome::Nonsense(_) = small.outcome {
@@ -264,6 +268,11 @@ impl<'a> Asking<'a> {
         let pieces: &[&[u8]] = if second.is_empty() { &[first] } else { &[first, second] };
         let (outcome, segment) = self.target.deliver(pieces, self.give_up);
         self.segment_bytes = self.segment_bytes.or(segment);
+        if outcome == Outcome::Silence && Instant::now() >= self.give_up {
+            // The server might have answered later.
+            self.is_cut_short = true;
+            return None;
+        }
         let outcome = checked(outcome, groups, shares);
         Some(Delivery { bytes: record.len(), split, outcome })
     }
