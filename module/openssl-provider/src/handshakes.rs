@@ -50,9 +50,9 @@ impl Counting {
     pub(crate) fn start(core: &Core, code_points: &[u16]) -> Self {
         LOADS.fetch_add(1, Ordering::Relaxed);
         if TOWER.load(Ordering::Acquire).is_null()
-            && let Some(watch) = WatchTower::build(core, code_points)
+            && let Err(why) = WatchTower::build(core, code_points)
         {
-            watch_handshakes(watch);
+            watch_handshakes(why);
         }
         Counting(())
     }
@@ -70,9 +70,9 @@ fn is_counting() -> bool {
 
 impl WatchTower {
     /// Asks libcrypto to call this module for new objects. A child of fork that inherits the state
-    /// between the steps counts nothing. `None` if another thread has just done so.
-    fn build(core: &Core, code_points: &[u16]) -> Option<Watch> {
-        let Some(libcrypto) = Libcrypto::of(core) else { return Some(Watch::NoLibssl) };
+    /// between the steps counts nothing. Fails with the reason.
+    fn build(core: &Core, code_points: &[u16]) -> Result<(), Watch> {
+        let libcrypto = Libcrypto::of(core).ok_or(Watch::NoLibssl)?;
         let tower = Box::into_raw(Box::new(WatchTower {
             libcrypto,
             code_points: code_points.into(),
@@ -83,27 +83,30 @@ impl WatchTower {
         if TOWER.compare_exchange(none, tower, Ordering::AcqRel, Ordering::Acquire).is_err() {
             // SAFETY: it was made above, and nobody has seen it.
             drop(unsafe { Box::from_raw(tower) });
-            return None;
+            return Ok(());
         }
+        // From now on `end` may say otherwise.
+        watch_handshakes(Watch::On);
         // SAFETY: what is published stays.
         let libcrypto = &unsafe { &*tower }.libcrypto;
         let argument = tower.cast();
         if Release::of(core).is_none_or(|release| release >= UNTYPED_OBJECTS) {
-            // SAFETY: no function.
-            let first = unsafe { libcrypto.new_index(Class::Verification, None, argument) };
-            if first != Some(FIRST_INDEX) {
-                return Some(Watch::Late);
-            }
             // SAFETY: the module stays mapped after unloading, and so does the tower.
             let contexts =
                 unsafe { libcrypto.new_index(Class::SslContext, Some(new_context), argument) };
-            if contexts.is_none() {
-                return Some(Watch::NoLibssl);
+            // In this order: a thread that makes a context takes libssl's index of verifications
+            // first, and calls `new_context` after that.
+            // SAFETY: no function.
+            let first = unsafe { libcrypto.new_index(Class::Verification, None, argument) };
+            if contexts.is_none() || first != Some(FIRST_INDEX) {
+                // SAFETY: as above.
+                unsafe { &*tower }.is_over.store(true, Ordering::SeqCst);
+                return Err(if contexts.is_none() { Watch::NoLibssl } else { Watch::Late });
             }
         }
-        // SAFETY: as above.
+        // SAFETY: the module stays mapped after unloading, and so does the tower.
         let connections = unsafe { libcrypto.new_index(Class::Ssl, Some(new_ssl), argument) };
-        Some(if connections.is_some() { Watch::On } else { Watch::NoLibssl })
+        connections.map(|_| ()).ok_or(Watch::NoLibssl)
     }
 
     /// libssl, looked up at the first call. `None` if it is not there, and from then on.
