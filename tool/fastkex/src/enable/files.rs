@@ -8,6 +8,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use output::Failure;
+use rustix::fs::Mode;
+use rustix::process::umask;
 
 use super::root::about;
 use crate::regular::Held;
@@ -127,15 +129,16 @@ pub(super) fn set_aside(path: &Path) -> Result<PathBuf, Failure> {
 /// # Errors
 /// It cannot be created.
 pub(super) fn make_folder(path: &Path) -> Result<(), Failure> {
+    // Its mode is right from the beginning, also if this program is killed.
+    let mask = umask(Mode::from_raw_mode(!FOLDER_MODE & 0o777));
     let made = fs::create_dir(path);
+    umask(mask);
     match made {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
         Err(error) => return Err(about(path, error)),
         Ok(()) => {}
     }
-    // Independent of the umask.
-    let mode = fs::set_permissions(path, Permissions::from_mode(FOLDER_MODE));
-    mode.map_err(|error| about(path, error)).and_then(|()| sync_folder(path)).inspect_err(|_| {
+    sync_folder(path).inspect_err(|_| {
         let _ = fs::remove_dir(path);
     })
 }
