@@ -979,13 +979,12 @@ fn programs_of_this_system_use_the_module() {
         cp "$IMAGE/lib/systemd/system/nginx.service" /etc/systemd/system/fastkex-test.service
         group() {
             openssl s_server -accept "$PORT" -cert "$IMAGE/cert.pem" -key "$IMAGE/key.pem" -quiet &
-            server=$!
+            trap "kill $!" EXIT
             for _ in 1 2 3 4 5 6 7 8 9; do
                 sleep 0.2
                 openssl s_client -connect "localhost:$PORT" -groups "$1" -trace </dev/null 2>/dev/null |
                     sed -n 's/.*NamedGroup: //p' | tail -1 | grep . && break
             done
-            kill $server
         }
         "$FASTKEX" enable --service fastkex-test
         OPENSSL_CONF=/etc/fastkex/fastkex-test.cnf openssl list -providers
