@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -44,6 +44,11 @@ struct Image {
     library: Option<(PathBuf, Release)>,
 }
 
+/// Creates a folder and those above it, into which only this user can write, whatever the umask.
+fn make_folders(path: &Path) {
+    fs::DirBuilder::new().recursive(true).mode(0o755).create(path).unwrap();
+}
+
 type Tree = BTreeMap<PathBuf, (u32, u32, u32, Vec<u8>)>;
 
 impl Image {
@@ -63,11 +68,12 @@ impl Image {
         let openssl = config_dir.strip_prefix("/").unwrap().to_path_buf();
         let image = Image { tool, root, openssl, library };
         image.write("etc/ssl/openssl.cnf", OPENSSL_CNF);
-        fs::create_dir_all(image.path("").join(&image.openssl)).unwrap();
+        make_folders(&image.path("").join(&image.openssl));
         symlink("/etc/ssl/openssl.cnf", image.path("").join(&image.openssl).join("openssl.cnf"))
             .unwrap();
-        fs::create_dir_all(image.path(MODULE).parent().unwrap()).unwrap();
+        make_folders(image.path(MODULE).parent().unwrap());
         fs::copy(image.tool.module(), image.path(MODULE)).unwrap();
+        fs::set_permissions(image.path(MODULE), Permissions::from_mode(0o755)).unwrap();
         image.write("lib/systemd/system/nginx.service", NGINX);
         image.write(
             "lib/systemd/system/stunnel@.service",
@@ -83,7 +89,7 @@ impl Image {
 
     fn write(&self, path: &str, text: &str) {
         let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        make_folders(path.parent().unwrap());
         fs::write(path, text).unwrap();
     }
 
@@ -464,7 +470,7 @@ fn mistakes_are_refused_in_one_line() {
     ] {
         image.refuse(&[&["enable"], arguments].concat(), expected);
     }
-    fs::create_dir_all(image.path("etc/systemd/system")).unwrap();
+    make_folders(&image.path("etc/systemd/system"));
     symlink("/dev/null", image.path("etc/systemd/system/masked.service")).unwrap();
     image.refuse(&["enable", "--service", "masked"], "masked is masked");
 
@@ -529,6 +535,11 @@ fn folders_of_other_users_are_refused() {
     mode("var/lib/fastkex", 0o755);
     image.run(&["disable"]);
     if is_root() {
+        mode(MODULE, 0o775);
+        image.run(&["enable", "--dry-run"]);
+        std::os::unix::fs::chown(image.path(MODULE), None, Some(NOBODY)).unwrap();
+        image.refuse(&["enable"], "other users can change");
+        mode(MODULE, 0o755);
         std::os::unix::fs::chown(image.path(MODULE), Some(NOBODY), None).unwrap();
         image.refuse(&["enable"], "other users can change");
     }
@@ -692,7 +703,7 @@ fn each_disturbance(how: &str, mut check: impl FnMut(&Image, &[&str], &Output, &
     if !has_strace() {
         return;
     }
-    fs::create_dir_all(image.path("var/lib")).unwrap();
+    make_folders(&image.path("var/lib"));
     let original = image.tree();
     let mut disturbances = 0;
     for (setup, command) in SCENARIOS {
@@ -896,7 +907,7 @@ fn a_file_system_that_takes_no_changes_is_an_error() {
     if !has_namespaces() {
         return;
     }
-    fs::create_dir_all(image.path("var/lib")).unwrap();
+    make_folders(&image.path("var/lib"));
     let before = image.tree();
     let refuse = |mounts: &str, command: &[&str], expected: &str| {
         let command = image.command(command);
@@ -968,13 +979,12 @@ fn programs_of_this_system_use_the_module() {
         cp "$IMAGE/lib/systemd/system/nginx.service" /etc/systemd/system/fastkex-test.service
         group() {
             openssl s_server -accept "$PORT" -cert "$IMAGE/cert.pem" -key "$IMAGE/key.pem" -quiet &
-            server=$!
+            trap "kill $!" EXIT
             for _ in 1 2 3 4 5 6 7 8 9; do
                 sleep 0.2
                 openssl s_client -connect "localhost:$PORT" -groups "$1" -trace </dev/null 2>/dev/null |
                     sed -n 's/.*NamedGroup: //p' | tail -1 | grep . && break
             done
-            kill $server
         }
         "$FASTKEX" enable --service fastkex-test
         OPENSSL_CONF=/etc/fastkex/fastkex-test.cnf openssl list -providers

@@ -1,7 +1,9 @@
 //! The configuration of OpenSSL that adds the module: its text, and the system's own file.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{Group, geteuid};
 use object::Object;
 use openssl_conf::{Addition, Base, Config, Interpretation, Release, compose};
 use openssl_runtime::Libraries;
@@ -20,6 +22,9 @@ const MODULE: &str = "fastkex.so";
 const MODULE_FOLDERS: [&str; 2] = ["/usr/local/lib/fastkex", "/usr/lib/fastkex"];
 const FILE: &str = "openssl.cnf";
 const WRITABLE_BY_OTHERS: u32 = 0o002;
+const WRITABLE_BY_GROUP: u32 = 0o020;
+/// The group that may write to /usr/local on Debian, and is as good as root.
+const STAFF: &str = "staff";
 
 /// The system's own configuration.
 pub(super) struct System {
@@ -193,12 +198,15 @@ impl Module {
 /// Checks that no other user can replace the module: each program that reads the configuration
 /// executes it.
 fn check_owners(root: &Root, place: &Place) -> Result<(), Failure> {
-    use std::os::unix::fs::MetadataExt;
-    let us = nix::unistd::geteuid().as_raw();
+    let us = geteuid().as_raw();
+    let staff = Group::from_name(STAFF).ok().flatten().map(|group| group.gid.as_raw());
+    let is_trusted = |group| group == 0 || Some(group) == staff;
     for inside in place.inside.ancestors() {
         let path = root.real(inside);
         let data = path.metadata().map_err(Failure::about(path.display()))?;
-        if ![0, us].contains(&data.uid()) || data.mode() & WRITABLE_BY_OTHERS != 0 {
+        let is_open = data.mode() & WRITABLE_BY_OTHERS != 0
+            || data.mode() & WRITABLE_BY_GROUP != 0 && !is_trusted(data.gid());
+        if ![0, us].contains(&data.uid()) || is_open {
             return Err(Failure::new(format!(
                 "{}: other users can change {}, so programs of root must not load it: install the module \
                  ('make install', or a package)",

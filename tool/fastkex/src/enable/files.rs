@@ -3,15 +3,16 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use output::Failure;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::umask;
 
 use super::root::about;
-use crate::regular::Held;
-
 /// The maximum size of a file that is read, in bytes.
 const MOST_BYTES: u64 = 1 << 24;
 /// The mode of files and folders that did not exist before.
@@ -45,13 +46,26 @@ impl Contents {
 /// # Errors
 /// It is another kind of file, or cannot be read.
 pub(super) fn read(path: &Path) -> Result<Option<Contents>, Failure> {
-    let held = match Held::at(path) {
-        Ok(held) => held,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(about(path, error)),
+    // Not by way of /proc, which a system that is being installed may lack.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(about(path, error.into())),
     };
-    let read = || Ok((held.metadata()?, held.read(MOST_BYTES)?));
-    let (data, bytes) = read().map_err(|error| about(path, error))?;
+    let mut bytes = Vec::new();
+    let read = || {
+        let data = file.metadata()?;
+        if !data.is_file() {
+            return Err(io::Error::other("no regular file"));
+        }
+        (&file).take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+        match bytes.len() as u64 > MOST_BYTES {
+            true => Err(io::Error::other(format!("more than {MOST_BYTES} bytes"))),
+            false => Ok(data),
+        }
+    };
+    let data = { read }().map_err(|error| about(path, error))?;
     let owner = Some((data.uid(), data.gid()));
     Ok(Some(Contents { bytes, mode: data.mode() & MODE_BITS, owner }))
 }
@@ -127,15 +141,16 @@ pub(super) fn set_aside(path: &Path) -> Result<PathBuf, Failure> {
 /// # Errors
 /// It cannot be created.
 pub(super) fn make_folder(path: &Path) -> Result<(), Failure> {
+    // Its mode is right from the beginning, also if this program is killed.
+    let mask = umask(Mode::from_raw_mode(!FOLDER_MODE & 0o777));
     let made = fs::create_dir(path);
+    umask(mask);
     match made {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
         Err(error) => return Err(about(path, error)),
         Ok(()) => {}
     }
-    // Independent of the umask.
-    let mode = fs::set_permissions(path, Permissions::from_mode(FOLDER_MODE));
-    mode.map_err(|error| about(path, error)).and_then(|()| sync_folder(path)).inspect_err(|_| {
+    sync_folder(path).inspect_err(|_| {
         let _ = fs::remove_dir(path);
     })
 }

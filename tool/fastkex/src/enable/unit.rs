@@ -440,6 +440,6 @@ mod tests {
         assert!(found.has_user && found.root_folder.is_none());
         let found = settings("[Service]\nExecStart=/a\nExecStart=\nUser=root\nRootDirectory=/srv");
         assert!(found.programs.is_empty() && !found.has_user);
-        assert_eq!(found.root_folder.as_deref(), Some("unit:4"));
+        assert_eq!(found.root_folder.as_deref(), Some("unit:5"));
     }
 }
