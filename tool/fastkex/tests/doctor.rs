@@ -749,6 +749,17 @@ fn programs_with_another_library_are_told_apart() {
         text.contains("uses NSS (libssl3.so): OpenSSL's configuration and the module"),
         "{text}"
     );
+    // A program that opens libssl while it runs.
+    bytes[name..name + 10].copy_from_slice(b"nothing.so");
+    bytes.extend(b"\0libssl.so.3\0");
+    std::fs::write(tool.path("root/usr/bin/opener"), &bytes).unwrap();
+    assert!(told("opener").contains("opener shows no sign of a TLS library"));
+    let (_, libssl) = stock_program_and_libssl("openssl");
+    std::fs::create_dir_all(tool.path("root/usr/lib")).unwrap();
+    std::fs::copy(&libssl, tool.path("root/usr/lib/libssl.so.3")).unwrap();
+    let text = told("opener");
+    let expected = format!("uses {}/usr/lib/libssl.so.3", root.display());
+    assert!(text.contains(&expected), "{text}");
     let text = told("/usr/bin/script");
     assert!(text.contains("/usr/bin/script is a script, which starts other programs"), "{text}");
 }

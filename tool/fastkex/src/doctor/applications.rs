@@ -904,7 +904,11 @@ impl Application<'_> {
             return endpoint.role == Role::Client
                 && examined.zip(of_system).is_some_and(|(examined, list)| costs(list, examined));
         };
-        let shown = format!("{name}: '{}' at {}", setting.line, setting.place);
+        let place = setting.place.to_string();
+        let shown = match alike.len() == 1 && name.ends_with(&place) {
+            true => format!("{name}: '{}'", setting.line),
+            false => format!("{name}: '{}' at {place}", setting.line),
+        };
         let Some(examined) = examined else {
             findings.push(Finding::note(&self.name, format!("{shown}: not checked")));
             return false;

@@ -105,13 +105,36 @@ pub(super) fn of_object(root: &Root, path: &Path) -> Result<Library, String> {
     if let Some(other) = inside(&bytes) {
         return Ok(Library::Other(other));
     }
-    // A program may open its libraries, beside it, only while it runs.
+    // A program may open its libraries only while it runs: by a name in it, or from beside it.
+    if let Some(library) = opened(root, &bytes) {
+        return Ok(library);
+    }
     let path = root.resolved(path);
     let beside = root.names(path.parent().unwrap_or(Path::new("/")));
     let names = beside.iter().filter_map(|name| name.to_str());
     Ok(match of_names(names) {
         Some(Some(other)) => Library::Other(other),
         _ => Library::None,
+    })
+}
+
+/// Finds a TLS library that a program opens while it runs, by the name of it in the program.
+fn opened(root: &Root, bytes: &[u8]) -> Option<Library> {
+    /// The maximum length of a name, in bytes.
+    const MOST: usize = 40;
+    let starts = SHARED.iter().map(|(start, ..)| *start).chain([LIBSSL]);
+    let found =
+        starts.flat_map(|start| memmem::find_iter(bytes, start.as_bytes())).find_map(|at| {
+            let text = &bytes[at..bytes.len().min(at + MOST)];
+            let end = text.iter().position(|byte| !byte.is_ascii_graphic()).unwrap_or(text.len());
+            let name = std::str::from_utf8(&text[..end]).ok()?;
+            // Only a name that the loader would find is one of a library.
+            let place = root.library(name)?;
+            Some((shared(name)?, place))
+        });
+    found.map(|(other, place)| match other {
+        Some(other) => Library::Other(other),
+        None => Library::OpenSsl(Needed::At(place)),
     })
 }
 
