@@ -202,6 +202,12 @@ fn what_is_wrong_is_named_with_the_line_to_change() {
             "put ours first",
         ),
         (
+            "no TLS 1.3",
+            good.replace(GROUPS, &format!("{GROUPS}\nMaxProtocol = TLSv1.2")),
+            "'MaxProtocol = TLSv1.2': no TLS 1.3, and so none of our groups",
+            "[tls_sect]\nMaxProtocol = TLSv1.3",
+        ),
+        (
             "a bad value",
             good.replace("fastkex.so\nactivate = 1", "fastkex.so\nactivate = 1\nbackend = fast"),
             "backend: unknown backend 'fast'",
