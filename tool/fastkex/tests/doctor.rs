@@ -475,6 +475,28 @@ fn applications_that_override_are_found() {
         };
         assert!(told(0o600) && !told(0o644));
     }
+    // A unit reads the file that it names, and this file replaces what a drop-in sets.
+    {
+        let root = tool.path("redis");
+        tool.write("redis/etc/default/redis-server", "OPENSSL_CONF=/default.cnf\n");
+        tool.write(
+            "redis/etc/systemd/system/redis-server.service.d/a.conf",
+            "[Service]\nEnvironment=\"OPENSSL_CONF=/drop-in.cnf\"\n",
+        );
+        tool.write(
+            "redis/etc/systemd/system/redis-server.service.d/z.conf.old",
+            "[Service]\nEnvironment=OPENSSL_CONF=/old.cnf\n",
+        );
+        for (unit, expected) in [
+            ("[Service]\n", "reads /drop-in.cnf, not "),
+            ("[Service]\nEnvironmentFile=-/etc/default/redis-server\n", "reads /default.cnf, not "),
+        ] {
+            tool.write("redis/lib/systemd/system/redis-server.service", unit);
+            let arguments = ["--json", "--app", "redis", "--root", root.to_str().unwrap()];
+            let found = wrong(&doctor(&tool, &good, &arguments));
+            assert!(found.iter().any(|line| line.contains(expected)), "{expected}: {found:#?}");
+        }
+    }
 
     let empty = tool.path("empty");
     std::fs::create_dir_all(&empty).unwrap();

@@ -49,7 +49,7 @@ const LIBSSL: &str = "libssl.so";
 /// Texts inside of programs that have a library in themselves.
 const INSIDE: [(&[u8], &str, Option<&str>); 4] = [
     (b"aws_lc_0_", "AWS-LC", None),
-    (b"BoringSSL", "BoringSSL", None),
+    (b"BoringSSL", "BoringSSL", Some("current Chromium")),
     (b"/rustls-0.", "rustls", Some("current rustls with AWS-LC")),
     (b"ssl/statem/statem_srvr.c", "OpenSSL", None),
 ];
