@@ -202,6 +202,12 @@ fn what_is_wrong_is_named_with_the_line_to_change() {
             "put ours first",
         ),
         (
+            "no TLS 1.3",
+            good.replace(GROUPS, &format!("{GROUPS}\nMaxProtocol = TLSv1.2")),
+            "'MaxProtocol = TLSv1.2': no TLS 1.3, and so none of our groups",
+            "[tls_sect]\nMaxProtocol = TLSv1.3",
+        ),
+        (
             "a bad value",
             good.replace("fastkex.so\nactivate = 1", "fastkex.so\nactivate = 1\nbackend = fast"),
             "backend: unknown backend 'fast'",
@@ -468,6 +474,28 @@ fn applications_that_override_are_found() {
                 .any(|line| line.contains("starts as user redis, who may not read "))
         };
         assert!(told(0o600) && !told(0o644));
+    }
+    // A unit reads the file that it names, and this file replaces what a drop-in sets.
+    {
+        let root = tool.path("redis");
+        tool.write("redis/etc/default/redis-server", "OPENSSL_CONF=/default.cnf\n");
+        tool.write(
+            "redis/etc/systemd/system/redis-server.service.d/a.conf",
+            "[Service]\nEnvironment=\"OPENSSL_CONF=/drop-in.cnf\"\n",
+        );
+        tool.write(
+            "redis/etc/systemd/system/redis-server.service.d/z.conf.old",
+            "[Service]\nEnvironment=OPENSSL_CONF=/old.cnf\n",
+        );
+        for (unit, expected) in [
+            ("[Service]\n", "reads /drop-in.cnf, not "),
+            ("[Service]\nEnvironmentFile=-/etc/default/redis-server\n", "reads /default.cnf, not "),
+        ] {
+            tool.write("redis/lib/systemd/system/redis-server.service", unit);
+            let arguments = ["--json", "--app", "redis", "--root", root.to_str().unwrap()];
+            let found = wrong(&doctor(&tool, &good, &arguments));
+            assert!(found.iter().any(|line| line.contains(expected)), "{expected}: {found:#?}");
+        }
     }
 
     let empty = tool.path("empty");
@@ -749,6 +777,17 @@ fn programs_with_another_library_are_told_apart() {
         text.contains("uses NSS (libssl3.so): OpenSSL's configuration and the module"),
         "{text}"
     );
+    // A program that opens libssl while it runs.
+    bytes[name..name + 10].copy_from_slice(b"nothing.so");
+    bytes.extend(b"\0libssl.so.3\0");
+    std::fs::write(tool.path("root/usr/bin/opener"), &bytes).unwrap();
+    assert!(told("opener").contains("opener shows no sign of a TLS library"));
+    let (_, libssl) = stock_program_and_libssl("openssl");
+    std::fs::create_dir_all(tool.path("root/usr/lib")).unwrap();
+    std::fs::copy(&libssl, tool.path("root/usr/lib/libssl.so.3")).unwrap();
+    let text = told("opener");
+    let expected = format!("uses {}/usr/lib/libssl.so.3", root.display());
+    assert!(text.contains(&expected), "{text}");
     let text = told("/usr/bin/script");
     assert!(text.contains("/usr/bin/script is a script, which starts other programs"), "{text}");
 }

@@ -65,7 +65,8 @@ struct Facts {
     unit: Option<&'static str>,
     /// The setting that names OpenSSL's configuration for its service.
     variable: &'static str,
-    /// The files from which its service gets environment variables.
+    /// The files from which its service gets environment variables. A later one comes before the
+    /// earlier ones: systemd lets an `EnvironmentFile` replace what drop-ins set.
     service_files: &'static [&'static str],
     /// The lines that set a variable for its service; `{}` stands for the configuration's path.
     service_fix: &'static str,
@@ -130,7 +131,7 @@ const KNOWN: &[Facts] = &[
         ],
         format: Format::Apache,
         unit: Some("apache2"),
-        service_files: &["etc/apache2/envvars", "etc/systemd/system/apache2.service.d"],
+        service_files: &["etc/systemd/system/apache2.service.d", "etc/apache2/envvars"],
         service_fix: "/etc/apache2/envvars\nexport OPENSSL_CONF={}",
         ..USUAL
     },
@@ -142,7 +143,7 @@ const KNOWN: &[Facts] = &[
         files: &["etc/stunnel/*.conf"],
         format: Format::Stunnel,
         unit: Some("stunnel@"),
-        service_files: &["etc/systemd/system/stunnel@.service.d", "etc/default/stunnel4"],
+        service_files: &["etc/default/stunnel4", "etc/systemd/system/stunnel@.service.d"],
         service_fix: "systemctl edit stunnel@\n[Service]\nEnvironment=OPENSSL_CONF={}",
         own_query: Some("provider!=fips"),
         ..USUAL
@@ -155,7 +156,7 @@ const KNOWN: &[Facts] = &[
         files: &["etc/haproxy/haproxy.cfg", "usr/local/etc/haproxy/haproxy.cfg"],
         format: Format::Haproxy,
         unit: Some("haproxy"),
-        service_files: &["etc/default/haproxy", "etc/systemd/system/haproxy.service.d"],
+        service_files: &["etc/systemd/system/haproxy.service.d", "etc/default/haproxy"],
         service_fix: "/etc/default/haproxy\nOPENSSL_CONF={}",
         ..USUAL
     },
@@ -165,7 +166,7 @@ const KNOWN: &[Facts] = &[
         programs: &["usr/sbin/unbound"],
         processes: &["unbound"],
         unit: Some("unbound"),
-        service_files: &["etc/default/unbound", "etc/systemd/system/unbound.service.d"],
+        service_files: &["etc/systemd/system/unbound.service.d", "etc/default/unbound"],
         service_fix: "/etc/default/unbound\nOPENSSL_CONF={}",
         ..USUAL
     },
@@ -303,7 +304,7 @@ const KNOWN: &[Facts] = &[
             otherwise: Otherwise::OfOpenSsl,
         }),
         unit: Some("proftpd"),
-        service_files: &["etc/default/proftpd", "etc/systemd/system/proftpd.service.d"],
+        service_files: &["etc/systemd/system/proftpd.service.d", "etc/default/proftpd"],
         service_fix: "/etc/default/proftpd\nOPENSSL_CONF={}",
         ..USUAL
     },
@@ -628,17 +629,19 @@ impl Application<'_> {
         }
         let unit = format!("{}.service", self.name);
         let folders = ["etc/systemd/system", "lib/systemd/system", "usr/lib/systemd/system"];
-        let is_service =
-            folders.iter().any(|folder| self.files.is_file(&absolute(folder).join(&unit)));
-        if !is_service {
+        let mut units = folders.iter().map(|folder| absolute(folder).join(&unit));
+        let Some(text) = units.find_map(|path| self.files.text(&path).ok()) else {
             return (Vec::new(), String::new());
-        }
+        };
         let own = absolute(folders[0]);
-        let files = vec![
-            absolute("etc/default").join(&self.name),
-            own.join(&unit),
-            own.join(format!("{unit}.d")),
-        ];
+        let mut files = vec![own.join(&unit), own.join(format!("{unit}.d"))];
+        let defaults = absolute("etc/default").join(&self.name);
+        let names_it = |line: &str| {
+            line.starts_with("EnvironmentFile") && line.ends_with(&*defaults.to_string_lossy())
+        };
+        if text.lines().any(names_it) {
+            files.push(defaults);
+        }
         (files, format!("systemctl edit {}\n[Service]\nEnvironment=OPENSSL_CONF={{}}", self.name))
     }
 
@@ -904,7 +907,11 @@ impl Application<'_> {
             return endpoint.role == Role::Client
                 && examined.zip(of_system).is_some_and(|(examined, list)| costs(list, examined));
         };
-        let shown = format!("{name}: '{}' at {}", setting.line, setting.place);
+        let place = setting.place.to_string();
+        let shown = match alike.len() == 1 && name.ends_with(&place) {
+            true => format!("{name}: '{}'", setting.line),
+            false => format!("{name}: '{}' at {place}", setting.line),
+        };
         let Some(examined) = examined else {
             findings.push(Finding::note(&self.name, format!("{shown}: not checked")));
             return false;

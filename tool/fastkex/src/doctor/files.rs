@@ -11,17 +11,20 @@ use super::shared_objects::Root;
 
 /// The maximum size of one file, in bytes.
 const MOST_BYTES: u64 = 1 << 24;
+/// The maximum size of all files, in bytes.
+const MOST_IN_ALL: u64 = 1 << 27;
 /// The maximum number of files that are read for one application, and of files that a pattern
 /// stands for.
 const MOST_FILES: usize = 1000;
 /// The maximum length of a name in a pattern, in bytes: that of a file's name.
 const MOST_NAME: usize = 255;
 
-/// Files below a root. There is a limit to the number of files that are read, each counted as often
-/// as it is read.
+/// Files below a root. There is a limit to the number and size of files that are read, each counted
+/// as often as it is read.
 pub(super) struct Files {
     root: Root,
     left: Cell<usize>,
+    bytes_left: Cell<u64>,
 }
 
 /// A file and a line in it.
@@ -39,7 +42,7 @@ impl fmt::Display for Place {
 
 impl Files {
     pub(super) fn below(root: Root) -> Self {
-        Files { root, left: Cell::new(MOST_FILES) }
+        Files { root, left: Cell::new(MOST_FILES), bytes_left: Cell::new(MOST_IN_ALL) }
     }
 
     pub(super) fn root(&self) -> &Root {
@@ -57,8 +60,10 @@ impl Files {
             return Err(format!("{}: more than {MOST_FILES} files", shown.display()));
         };
         self.left.set(left);
-        let bytes = self.root.hold(path).and_then(|file| file.read(MOST_BYTES));
+        let most = MOST_BYTES.min(self.bytes_left.get());
+        let bytes = self.root.hold(path).and_then(|file| file.read(most));
         let bytes = bytes.map_err(|error| format!("{}: {error}", shown.display()))?;
+        self.bytes_left.set(self.bytes_left.get().saturating_sub(bytes.len() as u64));
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -198,6 +203,21 @@ pub(super) mod tests {
             assert_eq!(files.text(Path::new("/a")).as_deref(), Ok("text"));
         }
         assert!(files.text(Path::new("/a")).unwrap_err().contains("more than 1000 files"));
+    }
+
+    #[test]
+    fn large_files_are_not_read() {
+        let (folder, files) = files(&[("a", "")]);
+        let set = |size: u64| {
+            let file = fs::OpenOptions::new().write(true).open(folder.path().join("a")).unwrap();
+            file.set_len(size).unwrap();
+            files.text(Path::new("/a"))
+        };
+        assert!(set(MOST_BYTES + 1).unwrap_err().contains("more than 16777216 bytes"));
+        for _ in 0..MOST_IN_ALL / MOST_BYTES {
+            assert_eq!(set(MOST_BYTES).unwrap().len() as u64, MOST_BYTES);
+        }
+        assert!(set(1).unwrap_err().contains("more than 0 bytes"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use memchr::memmem;
 use super::shared_objects::{Loaded, Needed, Root};
 
 /// The maximum size of a program that is searched for a library inside of it, in bytes.
-const MOST_BYTES: u64 = 1 << 28;
+const MOST_BYTES: u64 = 1 << 30;
 
 /// The TLS library of a program.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Other {
 
 /// Shared libraries by the beginning of their names. LibreSSL has the names of OpenSSL, with other
 /// numbers.
-const SHARED: [(&str, &str, Option<&str>); 8] = [
+const SHARED: [(&str, &str, Option<&str>); 9] = [
     ("libssl.so.4", "LibreSSL", None),
     ("libssl.so.5", "LibreSSL", None),
     ("libgnutls.so", "GnuTLS", None),
@@ -40,6 +40,7 @@ const SHARED: [(&str, &str, Option<&str>); 8] = [
     ("libwolfssl.so", "wolfSSL", None),
     ("libs2n.so", "s2n-tls", None),
     ("libjvm.so", "Java", Some("JDK 27 and later")),
+    ("libjli.so", "Java", Some("JDK 27 and later")),
 ];
 
 /// OpenSSL's libssl by the beginning of its name.
@@ -47,10 +48,10 @@ const LIBSSL: &str = "libssl.so";
 
 /// Texts inside of programs that have a library in themselves.
 const INSIDE: [(&[u8], &str, Option<&str>); 4] = [
-    (b"aws_lc_0_", "AWS-LC inside of the program", None),
-    (b"BoringSSL", "BoringSSL inside of the program", None),
-    (b"/rustls-0.", "rustls inside of the program", Some("current rustls with AWS-LC")),
-    (b"ssl/statem/statem_srvr.c", OPENSSL_INSIDE, None),
+    (b"aws_lc_0_", "AWS-LC", None),
+    (b"BoringSSL", "BoringSSL", Some("current Chromium")),
+    (b"/rustls-0.", "rustls", Some("current rustls with AWS-LC")),
+    (b"ssl/statem/statem_srvr.c", "OpenSSL", None),
 ];
 
 /// The name of an OpenSSL that is a part of the program.
@@ -85,27 +86,24 @@ pub(super) fn of_names<'a>(names: impl Iterator<Item = &'a str>) -> Option<Optio
 /// It is no ELF file, or cannot be read.
 pub(super) fn of_object(root: &Root, path: &Path) -> Result<Library, String> {
     let objects = root.objects(path)?;
-    let tls = |loaded: &&Loaded| shared(&loaded.name).is_some();
-    if let Some(nearest) = objects.iter().find(tls) {
-        return Ok(match shared(&nearest.name).flatten() {
-            Some(mut other) => {
-                if let Some(openssl) =
-                    objects.iter().find(|loaded| shared(&loaded.name) == Some(None))
-                {
-                    let by = openssl.by.file_name().unwrap_or_default().display();
-                    other.name += &format!("; {} is there for {by} only", openssl.name);
-                }
-                Library::Other(other)
-            }
-            None => Library::OpenSsl(nearest.needed.clone()),
-        });
-    }
     let held = root.hold(path).and_then(|file| file.read(MOST_BYTES));
     let bytes = held.map_err(|error| format!("{}: {error}", root.shown(path).display()))?;
+    // What the program needs itself comes first, and what its libraries need last.
+    let tls = || objects.iter().filter(|loaded| shared(&loaded.name).is_some());
+    let program = objects.first().map(|loaded| &loaded.by);
+    if let Some(direct) = tls().find(|loaded| Some(&loaded.by) == program) {
+        return Ok(of_loaded(direct, &objects));
+    }
     if let Some(other) = inside(&bytes) {
         return Ok(Library::Other(other));
     }
-    // A program may open its libraries, beside it, only while it runs.
+    if let Some(nearest) = tls().next() {
+        return Ok(of_loaded(nearest, &objects));
+    }
+    // A program may open its libraries only while it runs: by a name in it, or from beside it.
+    if let Some(library) = opened(root, &bytes) {
+        return Ok(library);
+    }
     let path = root.resolved(path);
     let beside = root.names(path.parent().unwrap_or(Path::new("/")));
     let names = beside.iter().filter_map(|name| name.to_str());
@@ -115,14 +113,55 @@ pub(super) fn of_object(root: &Root, path: &Path) -> Result<Library, String> {
     })
 }
 
+/// Describes the TLS library that one of a program's shared objects is.
+fn of_loaded(loaded: &Loaded, all: &[Loaded]) -> Library {
+    let Some(mut other) = shared(&loaded.name).flatten() else {
+        return Library::OpenSsl(loaded.needed.clone());
+    };
+    if let Some(openssl) = all.iter().find(|loaded| shared(&loaded.name) == Some(None)) {
+        let by = openssl.by.file_name().unwrap_or_default().display();
+        other.name += &format!("; {} is there for {by} only", openssl.name);
+    }
+    Library::Other(other)
+}
+
+/// Finds a TLS library that a program opens while it runs, by the name of it in the program.
+fn opened(root: &Root, bytes: &[u8]) -> Option<Library> {
+    /// The maximum length of a name, in bytes.
+    const MOST: usize = 40;
+    let starts = SHARED.iter().map(|(start, ..)| *start).chain([LIBSSL]);
+    let found =
+        starts.flat_map(|start| memmem::find_iter(bytes, start.as_bytes())).find_map(|at| {
+            let text = &bytes[at..bytes.len().min(at + MOST)];
+            let end = text.iter().position(|byte| !byte.is_ascii_graphic()).unwrap_or(text.len());
+            let name = std::str::from_utf8(&text[..end]).ok()?;
+            // Only a name that the loader would find is one of a library.
+            let place = root.library(name)?;
+            Some((shared(name)?, place))
+        });
+    found.map(|(other, place)| match other {
+        Some(other) => Library::Other(other),
+        None => Library::OpenSsl(Needed::At(place)),
+    })
+}
+
 /// Finds a TLS library inside of a program.
 pub(super) fn inside(bytes: &[u8]) -> Option<Other> {
     if let Some(version) = go_version(bytes) {
         let name = format!("Go's own TLS ({version})");
         return Some(Other { name, with_group: Some("Go 1.24 and later") });
     }
-    let found = INSIDE.iter().find(|(text, ..)| memmem::find(bytes, text).is_some())?;
-    Some(Other { name: found.1.to_owned(), with_group: found.2 })
+    let mut found: Vec<_> =
+        INSIDE.iter().filter(|(text, ..)| memmem::find(bytes, text).is_some()).collect();
+    // AWS-LC has BoringSSL's texts, too.
+    if found.iter().any(|(_, title, _)| *title == "AWS-LC") {
+        found.retain(|(_, title, _)| *title != "BoringSSL");
+    }
+    let titles: Vec<_> = found.iter().map(|(_, title, _)| *title).collect();
+    (!titles.is_empty()).then(|| Other {
+        name: format!("{} inside of the program", titles.join(" and ")),
+        with_group: found.iter().find_map(|(.., with_group)| *with_group),
+    })
 }
 
 /// Returns the version of Go from the build information of a program that has its TLS.
@@ -198,6 +237,7 @@ mod tests {
             ("OpenSSL 1.1.1 (compatible; BoringSSL)", "BoringSSL"),
             ("/home/u/.cargo/registry/src/i/rustls-0.23.5/src/conn.rs", "rustls"),
             ("../deps/openssl/openssl/ssl/statem/statem_srvr.c", "OpenSSL inside"),
+            ("aws_lc_0_1 BoringSSL /rustls-0.23.5/", "AWS-LC and rustls inside"),
         ] {
             assert!(inside(text.as_bytes()).unwrap().name.starts_with(expected), "{text}");
         }

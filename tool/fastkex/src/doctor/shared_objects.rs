@@ -82,6 +82,16 @@ impl Root {
         Ok(rustix::fs::openat2(&self.folder, path, flags, Mode::empty(), inside)?.into())
     }
 
+    /// Returns the path outside of the root of the library with this name, if the loader finds it.
+    pub(super) fn library(&self, name: &str) -> Option<PathBuf> {
+        let mut paths = self.library_folders().into_iter().map(|folder| folder.join(name));
+        let found = paths.find(|path| {
+            let file = self.hold(path).and_then(|held| held.metadata());
+            file.is_ok_and(|data| data.is_file())
+        })?;
+        Some(self.shown(&self.resolved(&found)))
+    }
+
     /// Returns the path inside of the root of the file that a path leads to, without links.
     pub(super) fn resolved(&self, path: &Path) -> PathBuf {
         let place = self.hold(path).and_then(|held| fs::read_link(held.link()));

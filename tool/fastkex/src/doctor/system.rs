@@ -398,6 +398,20 @@ fn examine_groups(
     let section = interpretation
         .system_default()
         .map_or("system_default_sect", |profile| profile.entry.value.as_str());
+    let newest = interpretation.system_default().and_then(|profile| profile.get("MaxProtocol"));
+    if let Some(newest) =
+        newest.filter(|newest| !["TLSv1.3", "None"].contains(&newest.value.as_str()))
+    {
+        findings.push(Finding::wrong(
+            "groups",
+            format!(
+                "{}: 'MaxProtocol = {}': no TLS 1.3, and so none of our groups",
+                newest.origin, newest.value
+            ),
+            format!("[{section}]\nMaxProtocol = TLSv1.3"),
+        ));
+        return;
+    }
     let Some(list) = groups else {
         if openssl_has_ml_kem(release) {
             examine_negotiated(examined, provider, "OpenSSL's own list", &add, findings);
