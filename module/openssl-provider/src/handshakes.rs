@@ -8,7 +8,9 @@
 //! From OpenSSL 3.5 on, a new object does not say yet whether it is one for QUIC, which has no
 //! place for the callback. There the contexts are watched, too ([`new_context`]), and no callback
 //! is set any more as soon as there is one that is not for TLS. A context that was made before the
-//! module was loaded could be one for QUIC, so nothing is counted then.
+//! module was loaded could be one for QUIC, so nothing is counted then. One case is left that the
+//! module cannot see: a context for TLS that a program turns into one for QUIC afterwards, by the
+//! deprecated `SSL_CTX_set_ssl_version`.
 
 use core::ffi::{c_int, c_long, c_void};
 use core::ptr;
