@@ -303,3 +303,9 @@ fn properties_are_added_to_those_that_are_there() {
     let composed = composed(DEBIAN, &asking);
     assert_eq!(composed.found.default_properties().unwrap().value, "?provider=ours");
 }
+
+#[test]
+fn a_module_in_openssls_own_folder_needs_no_path() {
+    let composed = composed(DEBIAN, &Addition { module: None, ..addition(V3_0) });
+    assert!(!composed.text.contains("module"), "{}", composed.text);
+}

@@ -64,7 +64,8 @@ pub(super) struct Edit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Before {
     sha256: String,
-    mode: u32,
+    /// In octal, for people: the file itself keeps its mode.
+    mode: String,
     owner: Option<(u32, u32)>,
     /// The name of the copy in the state folder.
     copy: String,
@@ -226,7 +227,8 @@ impl State {
         if files::read(&at)?.is_none_or(|old| old.bytes != contents.bytes) {
             files::write(&at, contents)?;
         }
-        Ok(Before { sha256, mode: contents.mode, owner: contents.owner, copy })
+        let mode = format!("{:04o}", contents.mode);
+        Ok(Before { sha256, mode, owner: contents.owner, copy })
     }
 
     /// Writes the record, and removes it if it is empty. Then removes copies that it does not name.
