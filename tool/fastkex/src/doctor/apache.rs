@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::effective::{Effective, Endpoint, Otherwise, Setting, is_groups_command};
+use super::effective::{Effective, Endpoint, MOST, Otherwise, Setting, is_groups_command};
 use super::files::{Files, Place, is_pattern};
 use crate::groups::Role;
 
@@ -16,6 +16,8 @@ use crate::groups::Role;
 const MOST_DEPTH: usize = 50;
 /// The maximum number of lines of all files.
 const MOST_LINES: usize = 1_000_000;
+/// The maximum number of addresses of a virtual host.
+const MOST_ADDRESSES: usize = 20;
 /// The maximum length of a line with its variables replaced, in bytes.
 const MOST_LINE: usize = 1 << 16;
 
@@ -172,8 +174,13 @@ impl Reader<'_> {
                 let path = self.server_root.join(name);
                 self.files.is_file(&path) != is_negated
             }
+            "virtualhost" if self.hosts.len() >= MOST => {
+                self.problem(format!("more than {MOST} virtual hosts"));
+                false
+            }
             "virtualhost" => {
-                let addresses = arguments.iter().map(|text| address(text)).collect();
+                let addresses = arguments.iter().take(MOST_ADDRESSES);
+                let addresses = addresses.map(|text| address(text)).collect();
                 let place = Some(place.clone());
                 self.hosts.push(Host { place, addresses, ..Host::default() });
                 self.open = self.hosts.len() - 1;
@@ -315,7 +322,7 @@ fn hosts(hosts: &[Host], effective: &mut Effective) {
     }
     let mut addresses: Vec<&String> = Vec::new();
     for address in hosts.iter().flat_map(|host| &host.addresses) {
-        if !addresses.contains(&address) {
+        if addresses.len() < MOST && !addresses.contains(&address) {
             addresses.push(address);
         }
     }
@@ -341,7 +348,7 @@ fn hosts(hosts: &[Host], effective: &mut Effective) {
             effective.idle(setting, reason);
         }
         let what = if others.is_empty() { "in" } else { "in the first one of its address," };
-        effective.endpoints.push(Endpoint {
+        effective.add(Endpoint {
             name: format!("virtual hosts of {address}"),
             role: Role::Server,
             setting: setting(first),
@@ -352,7 +359,7 @@ fn hosts(hosts: &[Host], effective: &mut Effective) {
         });
     }
     if main.engine == Some(true) && hosts.is_empty() {
-        effective.endpoints.push(Endpoint {
+        effective.add(Endpoint {
             name: "the main server".to_owned(),
             role: Role::Server,
             setting: setting(main),

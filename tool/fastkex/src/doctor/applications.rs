@@ -1031,15 +1031,17 @@ fn short_list(role: Role, examined: &Examined) -> String {
 fn groups_of(endpoints: &[Endpoint]) -> Vec<Vec<&Endpoint>> {
     let mut groups: Vec<Vec<&Endpoint>> = Vec::new();
     for endpoint in endpoints {
-        let key = |endpoint: &Endpoint| {
-            (endpoint.role, endpoint.setting.clone(), endpoint.without_tls13.clone())
-        };
         let is_alike = |group: &&mut Vec<&Endpoint>| {
             // Each of those that need a line has its own place for it.
             let needs_line = endpoint.setting.is_none()
                 && (endpoint.otherwise == Otherwise::OfApplication
                     || endpoint.without_tls13.is_some());
-            !needs_line && group.first().is_some_and(|first| key(first) == key(endpoint))
+            !needs_line
+                && group.first().is_some_and(|first| {
+                    first.role == endpoint.role
+                        && first.setting == endpoint.setting
+                        && first.without_tls13 == endpoint.without_tls13
+                })
         };
         match groups.iter_mut().find(is_alike) {
             Some(group) => group.push(endpoint),

@@ -3,6 +3,9 @@
 use super::files::Place;
 use crate::groups::Role;
 
+/// The maximum number of lines, and of sockets and the like, that are compared with one another.
+pub(super) const MOST: usize = 5000;
+
 /// A line of a configuration that sets groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
@@ -53,9 +56,32 @@ pub(super) struct Effective {
 }
 
 impl Effective {
+    /// Adds an endpoint.
+    pub(super) fn add(&mut self, endpoint: Endpoint) {
+        if self.endpoints.len() < MOST {
+            self.endpoints.push(endpoint);
+        } else {
+            self.too_many();
+        }
+    }
+
+    /// Says once that not everything was compared.
+    pub(super) fn too_many(&mut self) {
+        let problem = format!("more than {MOST} lines or sockets of one kind");
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
     /// Adds a line that sets groups.
     pub(super) fn see(&mut self, setting: &Setting) {
-        if !self.settings.iter().any(|(seen, _)| seen.place == setting.place && seen == setting) {
+        if self.settings.len() >= MOST {
+            self.too_many();
+        } else if !self
+            .settings
+            .iter()
+            .any(|(seen, _)| seen.place == setting.place && seen == setting)
+        {
             self.settings.push((setting.clone(), None));
         }
     }
@@ -84,4 +110,98 @@ impl Effective {
 /// True if a command of `SSL_CONF_cmd(3)` sets groups.
 pub(super) fn is_groups_command(command: &str) -> bool {
     ["Groups", "Curves", "ECDHParameters"].iter().any(|name| name.eq_ignore_ascii_case(command))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::super::files::tests::files;
+    use super::super::{apache, haproxy, keyed, nginx};
+    use super::*;
+
+    /// Files of any text are read, without a panic and in time.
+    #[test]
+    fn texts_by_chance_are_read() {
+        const WORDS: [&str; 40] = [
+            "server",
+            "listen",
+            "443",
+            "ssl",
+            "{",
+            "}",
+            ";",
+            "\n",
+            "\"",
+            "'",
+            "\\",
+            "#",
+            "http",
+            "include",
+            "/f",
+            "*",
+            "[",
+            "]",
+            "<VirtualHost",
+            ">",
+            "</VirtualHost>",
+            "SSLEngine on",
+            "SSLOpenSSLConfCmd",
+            "Groups",
+            "${",
+            "global\n",
+            "bind",
+            "curves",
+            "=",
+            ":",
+            "ssl_ecdh_curve",
+            "\u{e9}",
+            "\0",
+            "[a]\n",
+            "ssl.openssl.ssl-conf-cmd",
+            "(",
+            ")",
+            "crt-list",
+            "default_server",
+            "tls_eecdh_auto_curves",
+        ];
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize
+        };
+        let mut endpoints = 0;
+        for _ in 0..300 {
+            let mut text = String::new();
+            for _ in 0..next() % 60 {
+                text.push_str(WORDS[next() % WORDS.len()]);
+                text.push_str(["", " ", "\n"][next() % 3]);
+            }
+            let (_folder, files) = files(&[("f", &text)]);
+            let (path, paths) = (Path::new("/f"), [PathBuf::from("/f")]);
+            for effective in [
+                nginx::read(&files, path, None),
+                apache::read(&files, path, Some(path)),
+                haproxy::read(&files, path),
+                keyed::stunnel(&files, &paths),
+                keyed::curl(&files, &paths),
+                keyed::lighttpd(&files, &paths),
+                keyed::postfix(&files, path, None),
+            ] {
+                endpoints += effective.endpoints.len() + effective.idle_lines().count();
+            }
+        }
+        assert!(endpoints > 300, "{endpoints}");
+    }
+
+    #[test]
+    fn there_is_a_limit_to_what_is_compared() {
+        let servers: String = (0..=MOST)
+            .map(|port| format!("server {{ listen {port} ssl; ssl_ecdh_curve a; }}\n"))
+            .collect();
+        let (_folder, files) = files(&[("f", &format!("http {{ {servers} }}"))]);
+        let effective = nginx::read(&files, Path::new("/f"), None);
+        assert_eq!((effective.endpoints.len(), effective.settings.len()), (MOST, MOST));
+        assert!(effective.problems[0].contains("more than 5000"), "{:?}", effective.problems);
+    }
 }

@@ -186,7 +186,7 @@ fn bind(
         certificates(files, &folder.join(list), &name, effective);
     }
     let reason = without_tls13(&words[1..], &defaults.bind_options);
-    effective.endpoints.push(Endpoint {
+    effective.add(Endpoint {
         name: format!("{name} at {place}"),
         role: Role::Server,
         setting,
@@ -244,7 +244,7 @@ fn server(
         effective.see(setting);
     }
     let reason = without_tls13(all, &defaults.server_options);
-    effective.endpoints.push(Endpoint {
+    effective.add(Endpoint {
         name: format!("server {} at {place}", words.get(1).map_or("", String::as_str)),
         role: Role::Client,
         setting,

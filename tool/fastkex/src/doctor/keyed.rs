@@ -69,7 +69,7 @@ pub(super) fn stunnel(files: &Files, configurations: &[PathBuf]) -> Effective {
                 Some(place) => place.to_string(),
                 None => files.name(path).to_string(),
             };
-            effective.endpoints.push(Endpoint {
+            effective.add(Endpoint {
                 name: format!("service {} at {place}", service.name),
                 role: if service.is_client { Role::Client } else { Role::Server },
                 setting: service.curves,
@@ -181,7 +181,7 @@ pub(super) fn curl(files: &Files, candidates: &[PathBuf]) -> Effective {
             Err(problem) => effective.problems.push(problem),
         }
     }
-    effective.endpoints.push(Endpoint {
+    effective.add(Endpoint {
         name: "connections".to_owned(),
         role: Role::Client,
         setting,
@@ -234,7 +234,7 @@ pub(super) fn keys(files: &Files, paths: &[PathBuf], keys: &Keys) -> Effective {
             }
         }
     }
-    effective.endpoints.push(Endpoint {
+    effective.add(Endpoint {
         name: "connections".to_owned(),
         role: keys.role,
         setting,
@@ -329,7 +329,7 @@ pub(super) fn lighttpd(files: &Files, paths: &[PathBuf]) -> Effective {
             }
         }
     }
-    effective.endpoints.push(Endpoint {
+    effective.add(Endpoint {
         name: "connections".to_owned(),
         role: Role::Server,
         setting,

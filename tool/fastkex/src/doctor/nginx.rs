@@ -9,7 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::str::Chars;
 
-use super::effective::{Effective, Endpoint, Otherwise, Setting, is_groups_command};
+use super::effective::{Effective, Endpoint, MOST, Otherwise, Setting, is_groups_command};
 use super::files::{Files, Place, is_pattern};
 use crate::groups::Role;
 
@@ -417,6 +417,10 @@ fn servers(section: &str, block: &[Directive], is_default: bool, effective: &mut
         }
         for (address, is_socket_tls, is_first) in listens {
             let at = sockets.iter().position(|socket| socket.address == address);
+            if at.is_none() && sockets.len() >= MOST {
+                effective.too_many();
+                continue;
+            }
             let at = at.unwrap_or_else(|| {
                 let servers = Vec::new();
                 sockets.push(Socket { address, is_tls: false, default: number, servers });
@@ -459,7 +463,7 @@ fn servers(section: &str, block: &[Directive], is_default: bool, effective: &mut
             }
         }
         let without_tls13 = first.inherited.without_tls13("", is_default, &home);
-        effective.endpoints.push(Endpoint {
+        effective.add(Endpoint {
             name: format!("listen {}", socket.address),
             role: Role::Server,
             setting,
@@ -524,7 +528,7 @@ impl Client<'_> {
             {
                 let home = format!("beside the line at {}", directive.place);
                 let without_tls13 = inherited.without_tls13(self.prefix, self.is_default, &home);
-                self.effective.endpoints.push(Endpoint {
+                self.effective.add(Endpoint {
                     name: format!("{} at {}", directive.words.join(" "), directive.place),
                     role: Role::Client,
                     setting: inherited.setting(),
