@@ -5,8 +5,8 @@ CARGO ?= cargo
 # Further arguments of cargo for `make`, as --locked.
 CARGO_FLAGS ?=
 PREFIX ?= /usr/local
-# The folders of C libraries, of the module, and of completions for zsh. The command finds the module
-# in lib/fastkex beside its own folder and in libcrypto's folder of modules:
+# The folders of C libraries, of the module, and of completions for zsh. The command finds the
+# module in lib/fastkex beside its own folder and in libcrypto's folder of modules:
 # MODULESDIR=$(pkg-config --variable=modulesdir libcrypto).
 LIBDIR ?= $(PREFIX)/lib
 MODULESDIR ?= $(PREFIX)/lib/fastkex
