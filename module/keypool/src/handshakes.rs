@@ -4,36 +4,10 @@
 use core::fmt;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use kex::TLS_GROUPS;
-
-/// Registered groups that are not in [`TLS_GROUPS`] and that OpenSSL has, by code point, under
-/// their registered names.
-const FURTHER_GROUPS: [(u16, &str); 18] = [
-    (23, "secp256r1"),
-    (24, "secp384r1"),
-    (25, "secp521r1"),
-    (26, "brainpoolP256r1"),
-    (27, "brainpoolP384r1"),
-    (28, "brainpoolP512r1"),
-    (29, "x25519"),
-    (30, "x448"),
-    (31, "brainpoolP256r1tls13"),
-    (32, "brainpoolP384r1tls13"),
-    (33, "brainpoolP512r1tls13"),
-    (41, "curveSM2"),
-    (256, "ffdhe2048"),
-    (257, "ffdhe3072"),
-    (258, "ffdhe4096"),
-    (259, "ffdhe6144"),
-    (260, "ffdhe8192"),
-    (CURVE_SM2_ML_KEM, "curveSM2MLKEM768"),
-];
-
-/// The only one among them that resists a quantum computer.
-const CURVE_SM2_ML_KEM: u16 = 0x11EE;
+use kex::{OTHER_GROUPS, TLS_GROUPS};
 
 /// All groups of both tables, then the two that are none of them.
-const GROUPS: usize = TLS_GROUPS.len() + FURTHER_GROUPS.len() + 2;
+const GROUPS: usize = TLS_GROUPS.len() + OTHER_GROUPS.len() + 2;
 const NONE: usize = GROUPS - 2;
 const OTHER: usize = GROUPS - 1;
 
@@ -51,8 +25,8 @@ impl NegotiatedGroup {
     /// they are configured.
     pub fn of_code_point(code_point: u16, ours: &[u16]) -> Self {
         let own = ours.iter().take(TLS_GROUPS.len()).position(|&other| other == code_point);
-        let further = || FURTHER_GROUPS.iter().position(|&(other, _)| other == code_point);
-        own.or_else(|| further().map(|index| TLS_GROUPS.len() + index))
+        let other = || OTHER_GROUPS.iter().position(|group| group.code_point == code_point);
+        own.or_else(|| other().map(|index| TLS_GROUPS.len() + index))
             .map_or(Self::OTHER, NegotiatedGroup)
     }
 
@@ -61,24 +35,22 @@ impl NegotiatedGroup {
         (0..GROUPS).map(NegotiatedGroup)
     }
 
-    /// Its name: `X25519MLKEM768`, `secp256r1`, `none`, `other`.
+    /// Its name: `X25519MLKEM768`, `P-256`, `none`, `other`.
     pub fn name(self) -> &'static str {
         match self {
             Self::NONE => "none",
             Self::OTHER => "other",
             NegotiatedGroup(index) => match TLS_GROUPS.get(index) {
                 Some(group) => group.name,
-                None => FURTHER_GROUPS[index - TLS_GROUPS.len()].1,
+                None => OTHER_GROUPS[index - TLS_GROUPS.len()].name,
             },
         }
     }
 
     /// Whether its key exchange resists a quantum computer, alone or as part of a hybrid.
     pub fn is_post_quantum(self) -> bool {
-        let further = self.0.checked_sub(TLS_GROUPS.len());
-        further.is_none_or(|index| {
-            FURTHER_GROUPS.get(index).is_some_and(|&(code_point, _)| code_point == CURVE_SM2_ML_KEM)
-        })
+        let other = self.0.checked_sub(TLS_GROUPS.len());
+        other.is_none_or(|index| OTHER_GROUPS.get(index).is_some_and(|group| group.is_post_quantum))
     }
 }
 
@@ -250,8 +222,8 @@ mod tests {
             (0x0201, "MLKEM768", true),
             (0xFEE1, "sntrup761", true),
             (0x11EE, "curveSM2MLKEM768", true),
-            (29, "x25519", false),
-            (23, "secp256r1", false),
+            (29, "X25519", false),
+            (23, "P-256", false),
             (260, "ffdhe8192", false),
             (0, "other", false),
             (0xFEFF, "other", false),
@@ -270,12 +242,5 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!((groups, names.len()), (GROUPS, GROUPS));
-    }
-
-    /// One group of [`FURTHER_GROUPS`] is post-quantum, and all of ours.
-    #[test]
-    fn post_quantum_groups_are_known() {
-        let resisting = NegotiatedGroup::all().filter(|group| group.is_post_quantum()).count();
-        assert_eq!(resisting, TLS_GROUPS.len() + 1);
     }
 }

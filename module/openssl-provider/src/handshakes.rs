@@ -27,9 +27,9 @@ const UNTYPED_OBJECTS: Release = Release::new(3, 5);
 /// that is libssl, before it makes its first context.
 const FIRST_INDEX: c_int = 1;
 
-/// The watch over the handshakes of a process. It stays until the process ends: there is no way to
+/// The callbacks that libcrypto has been given, and what they need. It stays until the process ends: there is no way to
 /// be sure that libcrypto and libssl do not call it any more.
-struct WatchTower {
+struct Registration {
     libcrypto: Libcrypto,
     /// Of all groups, in the order of [`kex::TLS_GROUPS`].
     code_points: Box<[u16]>,
@@ -40,7 +40,7 @@ struct WatchTower {
 }
 
 /// The only one of the process, for the first libcrypto that loads the module.
-static TOWER: AtomicPtr<WatchTower> = AtomicPtr::new(ptr::null_mut());
+static REGISTRATION: AtomicPtr<Registration> = AtomicPtr::new(ptr::null_mut());
 /// Number of loads of the module with `statistics = on`.
 static LOADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -51,8 +51,8 @@ impl Counting {
     /// Begins to count, if the libcrypto and its libssl allow it.
     pub(crate) fn start(core: &Core, code_points: &[u16]) -> Self {
         LOADS.fetch_add(1, Ordering::Relaxed);
-        if TOWER.load(Ordering::Acquire).is_null()
-            && let Err(why) = WatchTower::build(core, code_points)
+        if REGISTRATION.load(Ordering::Acquire).is_null()
+            && let Err(why) = Registration::build(core, code_points)
         {
             watch_handshakes(why);
         }
@@ -70,30 +70,33 @@ fn is_counting() -> bool {
     LOADS.load(Ordering::Relaxed) > 0
 }
 
-impl WatchTower {
+impl Registration {
     /// Asks libcrypto to call this module for new objects. A child of fork that inherits the state
     /// between the steps counts nothing. Fails with the reason.
     fn build(core: &Core, code_points: &[u16]) -> Result<(), Watch> {
         let libcrypto = Libcrypto::of(core).ok_or(Watch::NoLibssl)?;
-        let tower = Box::into_raw(Box::new(WatchTower {
+        let registration = Box::into_raw(Box::new(Registration {
             libcrypto,
             code_points: code_points.into(),
             libssl: AtomicPtr::default(),
             is_over: AtomicBool::new(false),
         }));
         let none = ptr::null_mut();
-        if TOWER.compare_exchange(none, tower, Ordering::AcqRel, Ordering::Acquire).is_err() {
+        if REGISTRATION
+            .compare_exchange(none, registration, Ordering::AcqRel, Ordering::Acquire)
+            .is_err()
+        {
             // SAFETY: it was made above, and nobody has seen it.
-            drop(unsafe { Box::from_raw(tower) });
+            drop(unsafe { Box::from_raw(registration) });
             return Ok(());
         }
         // From now on `end` may say otherwise.
         watch_handshakes(Watch::On);
         // SAFETY: what is published stays.
-        let libcrypto = &unsafe { &*tower }.libcrypto;
-        let argument = tower.cast();
+        let libcrypto = &unsafe { &*registration }.libcrypto;
+        let argument = registration.cast();
         if Release::of(core).is_none_or(|release| release >= UNTYPED_OBJECTS) {
-            // SAFETY: the module stays mapped after unloading, and so does the tower.
+            // SAFETY: the module stays mapped after unloading, and so does the registration.
             let contexts =
                 unsafe { libcrypto.new_index(Class::SslContext, Some(new_context), argument) };
             // In this order: a thread that makes a context takes libssl's index of verifications
@@ -102,11 +105,11 @@ impl WatchTower {
             let first = unsafe { libcrypto.new_index(Class::Verification, None, argument) };
             if contexts.is_none() || first != Some(FIRST_INDEX) {
                 // SAFETY: as above.
-                unsafe { &*tower }.is_over.store(true, Ordering::SeqCst);
+                unsafe { &*registration }.is_over.store(true, Ordering::SeqCst);
                 return Err(if contexts.is_none() { Watch::NoLibssl } else { Watch::Late });
             }
         }
-        // SAFETY: the module stays mapped after unloading, and so does the tower.
+        // SAFETY: the module stays mapped after unloading, and so does the registration.
         let connections = unsafe { libcrypto.new_index(Class::Ssl, Some(new_ssl), argument) };
         connections.map(|_| ()).ok_or(Watch::NoLibssl)
     }
@@ -151,19 +154,19 @@ unsafe extern "C" fn new_context(
     _: *mut c_void,
     _: c_int,
     _: c_long,
-    tower: *mut c_void,
+    registration: *mut c_void,
 ) {
     guard((), || {
-        // SAFETY: registered with the tower, which stays.
-        let tower = unsafe { &*tower.cast::<WatchTower>() };
-        if tower.is_over() {
+        // SAFETY: registered with the registration, which stays.
+        let registration = unsafe { &*registration.cast::<Registration>() };
+        if registration.is_over() {
             return;
         }
         let context: *const SslContext = context.cast();
         // SAFETY: a context of this libcrypto's libssl, which has set its method before.
-        let is_for_tls = tower.libssl().map(|libssl| unsafe { libssl.is_for_tls(context) });
+        let is_for_tls = registration.libssl().map(|libssl| unsafe { libssl.is_for_tls(context) });
         if is_for_tls == Some(false) {
-            tower.end(Watch::Quic);
+            registration.end(Watch::Quic);
         }
     });
 }
@@ -175,15 +178,15 @@ unsafe extern "C" fn new_ssl(
     _: *mut c_void,
     _: c_int,
     _: c_long,
-    tower: *mut c_void,
+    registration: *mut c_void,
 ) {
     guard((), || {
-        // SAFETY: registered with the tower, which stays.
-        let tower = unsafe { &*tower.cast::<WatchTower>() };
-        if tower.is_over() || !is_counting() {
+        // SAFETY: registered with the registration, which stays.
+        let registration = unsafe { &*registration.cast::<Registration>() };
+        if registration.is_over() || !is_counting() {
             return;
         }
-        if let Some(libssl) = tower.libssl() {
+        if let Some(libssl) = registration.libssl() {
             count_connection();
             // SAFETY: libssl is making this object, and nobody else has it. It is one for TLS or
             // DTLS: no context for anything else has ever been made, or libssl knows what the
@@ -195,10 +198,12 @@ unsafe extern "C" fn new_ssl(
 
 /// The info callback of all connections.
 unsafe extern "C" fn on_event(ssl: *const Ssl, event: c_int, value: c_int) {
-    // SAFETY: the callback was set by the published tower and its libssl, which stay.
-    let Some((tower, libssl)) = (unsafe {
-        let tower = TOWER.load(Ordering::Acquire).as_ref();
-        tower.and_then(|tower| Some((tower, tower.libssl.load(Ordering::Acquire).as_ref()?)))
+    // SAFETY: the callback was set by the published registration and its libssl, which stay.
+    let Some((registration, libssl)) = (unsafe {
+        let registration = REGISTRATION.load(Ordering::Acquire).as_ref();
+        registration.and_then(|registration| {
+            Some((registration, registration.libssl.load(Ordering::Acquire).as_ref()?))
+        })
     }) else {
         return;
     };
@@ -206,7 +211,8 @@ unsafe extern "C" fn on_event(ssl: *const Ssl, event: c_int, value: c_int) {
         guard((), || {
             // SAFETY: a connection of libssl, in its callback.
             let handshake = unsafe { libssl.handshake(ssl) };
-            let of = |code_point| NegotiatedGroup::of_code_point(code_point, &tower.code_points);
+            let of =
+                |code_point| NegotiatedGroup::of_code_point(code_point, &registration.code_points);
             let group = handshake.group.map_or(NegotiatedGroup::NONE, of);
             let role = if handshake.is_server { Role::Server } else { Role::Client };
             count_handshake(group, role);

@@ -1,7 +1,7 @@
 //! `fastkex doctor`: reports correct and wrong settings, with the line to change.
 
 mod apache;
-mod applications;
+pub(crate) mod applications;
 mod curves;
 mod effective;
 mod files;

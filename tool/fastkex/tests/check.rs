@@ -187,7 +187,7 @@ fn a_server_without_it_is_told_what_to_do() {
     assert_eq!(report["browser"]["group"], "X25519");
     let (text, status) = scene.lines(port, &[]);
     let first = format!("127.0.0.1:{port} does not take X25519MLKEM768, so browsers get X25519: ");
-    assert!(status == 1 && text.starts_with(&first) && text.contains("fastkex doctor"), "{text}");
+    assert!(status == 1 && text.starts_with(&first) && text.contains("fastkex enable"), "{text}");
 
     let port = scene.s_server(&OpenSsl::system(), "127.0.0.1", &["-tls1_2"]);
     let (report, status) = scene.report(port, &[]);

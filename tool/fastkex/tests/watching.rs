@@ -111,10 +111,10 @@ fn example(stage: &Stage) -> Vec<String> {
     let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let folder = stage.folder().display().to_string();
     let line = line
-        .replace("/var/lib/fastkex", &folder)
+        .replace("/var/lib/fastkex-stats", &folder)
         .replace("/var/lib/prometheus/node-exporter", &format!("{folder}/textfiles"));
     let words: Vec<_> = line.split(' ').map(str::to_owned).collect();
-    assert_eq!(words[0], "/usr/local/bin/fastkex");
+    assert_eq!(words[0], "fastkex");
     words[1..].to_vec()
 }
 
@@ -154,7 +154,7 @@ fn prometheus_shows_the_share_of_post_quantum_connections() {
     collect();
     monitoring.expect(&total, 10.0);
     monitoring.expect(&share, 0.6);
-    for (group, count) in [("X25519MLKEM768", 6.0), ("x25519", 3.0), ("secp256r1", 1.0)] {
+    for (group, count) in [("X25519MLKEM768", 6.0), ("X25519", 3.0), ("P-256", 1.0)] {
         let query = format!(
             "fastkex_handshakes_total{{program=\"nginx\",role=\"server\",group=\"{group}\"}}"
         );

@@ -414,6 +414,14 @@ pub(super) fn configuration_of(name: &str, root: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the names of the applications with facts of their own.
+/// Whether the processes of a service get the environment of its unit. Applications that are not
+/// known do.
+pub(crate) fn gets_environment(service: &str) -> bool {
+    let name = service.split('@').next().unwrap_or(service);
+    let known = KNOWN.iter().find(|facts| facts.names.contains(&name));
+    known.is_none_or(|facts| facts.unit.is_some() || facts.service_fix.is_empty())
+}
+
 fn known_names() -> String {
     KNOWN.iter().map(|facts| facts.names[0]).collect::<Vec<_>>().join(", ")
 }
@@ -759,7 +767,7 @@ impl Application<'_> {
             }
             Format::Haproxy => haproxy::read(self.files, main),
             Format::Stunnel => keyed::stunnel(self.files, &paths),
-            Format::Postfix => keyed::postfix(self.files, main, self.postfix_version()),
+            Format::Postfix => keyed::postfix(self.files, main),
             Format::Lighttpd => keyed::lighttpd(self.files, &paths),
             Format::Keys(keys) => keyed::keys(self.files, &paths, &keys),
         })
@@ -777,23 +785,11 @@ impl Application<'_> {
 
     /// Returns nginx's version, which its program contains.
     fn nginx_version(&self) -> Option<(u32, u32, u32)> {
-        self.version_in(&self.program, b"nginx/", |_| true)
+        self.version_in(&self.program, b"nginx/")
     }
 
-    /// Returns Postfix's version, which one of its libraries contains as a text.
-    fn postfix_version(&self) -> Option<(u32, u32, u32)> {
-        // Its other numbers of this form are codes of replies, which begin with 2, 4 or 5.
-        let library = Path::new("/usr/lib/postfix/libpostfix-global.so");
-        self.version_in(library, b"\0", |(major, ..)| major == 3)
-    }
-
-    /// Returns the first version of three numbers after this text in a file that is meant.
-    fn version_in(
-        &self,
-        path: &Path,
-        before: &[u8],
-        is_meant: impl Fn((u32, u32, u32)) -> bool,
-    ) -> Option<(u32, u32, u32)> {
+    /// Returns the first version of three numbers after this text in a file.
+    fn version_in(&self, path: &Path, before: &[u8]) -> Option<(u32, u32, u32)> {
         let bytes = self.files.root().hold(path).and_then(|file| file.read(MOST_BYTES));
         let bytes = bytes.ok()?;
         memchr::memmem::find_iter(&bytes, before).find_map(|at| {
@@ -805,7 +801,7 @@ impl Application<'_> {
             let mut numbers = text.split('.').map(str::parse);
             let mut next = || numbers.next()?.ok();
             let version = (next()?, next()?, next()?);
-            (numbers.next().is_none() && is_meant(version)).then_some(version)
+            numbers.next().is_none().then_some(version)
         })
     }
 

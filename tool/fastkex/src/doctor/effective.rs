@@ -186,7 +186,7 @@ mod tests {
                 keyed::stunnel(&files, &paths),
                 keyed::curl(&files, &paths),
                 keyed::lighttpd(&files, &paths),
-                keyed::postfix(&files, path, None),
+                keyed::postfix(&files, path),
             ] {
                 endpoints += effective.endpoints.len() + effective.idle_lines().count();
             }

@@ -248,12 +248,10 @@ pub(super) fn keys(files: &Files, paths: &[PathBuf], keys: &Keys) -> Effective {
 
 /// Reads Postfix's configuration, whose list replaces OpenSSL's.
 ///
-/// Before 3.10 Postfix knows groups by OpenSSL's numbers only, and ignores the names of ours. A list
-/// with no other names leaves the groups to OpenSSL's configuration. (Tried with Postfix 3.7.)
-pub(super) fn postfix(files: &Files, main: &Path, version: Option<(u32, u32, u32)>) -> Effective {
-    /// Postfix 3.10 knows groups by name.
-    const BY_NAME: (u32, u32, u32) = (3, 10, 0);
-    let is_old = version.is_none_or(|version| version < BY_NAME);
+/// Postfix knows groups by OpenSSL's numbers only, and ignores the names of ours. A list with no
+/// other names leaves the groups to OpenSSL's configuration. (Tried with Postfix 3.7. Its release
+/// notes say that from 3.10 on an empty list does so, too; that was not tried.)
+pub(super) fn postfix(files: &Files, main: &Path) -> Effective {
     let of_names = Keys {
         names: &["tls_eecdh_auto_curves"],
         line: "tls_eecdh_auto_curves = {}",
@@ -263,9 +261,6 @@ pub(super) fn postfix(files: &Files, main: &Path, version: Option<(u32, u32, u32
         otherwise: Otherwise::OfApplication,
     };
     let mut effective = keys(files, &[main.to_path_buf()], &of_names);
-    if !is_old {
-        return effective;
-    }
     let mut endpoints = std::mem::take(&mut effective.endpoints);
     for endpoint in &mut endpoints {
         endpoint.line = "tls_eecdh_auto_curves = X25519MLKEM768     # alone: then OpenSSL's configuration counts";
@@ -415,15 +410,13 @@ mod tests {
                 "main.cf",
                 &format!("tls_eecdh_auto_curves = {list}\n"),
             )]);
-            let effective = postfix(&files, Path::new("/main.cf"), Some((3, 7, 11)));
+            let effective = postfix(&files, Path::new("/main.cf"));
             let endpoint = &effective.endpoints[0];
             assert_eq!(
                 (endpoint.otherwise, effective.idle_lines().count()),
                 (otherwise, idle),
                 "{list}"
             );
-            let effective = postfix(&files, Path::new("/main.cf"), Some((3, 10, 0)));
-            assert!(effective.endpoints[0].setting.is_some(), "{list}");
         }
         assert!(!stunnel(&files, &at("hostile")).problems.is_empty());
     }

@@ -10,6 +10,7 @@ use output::Failure;
 use strsim::osa_distance;
 
 use super::root::Root;
+use crate::doctor::applications::gets_environment;
 use crate::run::changes_user;
 
 /// The folders of units, in systemd's order: a file in an earlier one hides its namesakes.
@@ -131,6 +132,13 @@ impl Unit {
             if !is_ours {
                 without.read(&shown, &text);
             }
+        }
+        if !gets_environment(&self.name) {
+            return Err(Failure::new(format!(
+                "the processes of {} do not get the environment of its unit: run 'fastkex enable' without --service, or \
+                 add the lines for {0} in docs/applications.md",
+                self.name
+            )));
         }
         let refuse = |place: &str, what: &str| {
             Err(Failure::new(format!(

@@ -255,7 +255,7 @@ mod tests {
 
     fn process(pid: u32, program: &str, count: u64) -> Process {
         let source = Source { program: program.into(), service: None };
-        let item = Item { what: "handshakes".into(), group: "x25519".into(), role: None };
+        let item = Item { what: "handshakes".into(), group: "X25519".into(), role: None };
         Process { pid, started: 7, source, counts: vec![(item, count)] }
     }
 
