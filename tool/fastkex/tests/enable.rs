@@ -473,6 +473,12 @@ fn mistakes_are_refused_in_one_line() {
     make_folders(&image.path("etc/systemd/system"));
     symlink("/dev/null", image.path("etc/systemd/system/masked.service")).unwrap();
     image.refuse(&["enable", "--service", "masked"], "masked is masked");
+    image
+        .write("lib/systemd/system/dovecot.service", "[Service]\nExecStart=/usr/sbin/dovecot -F\n");
+    image.refuse(
+        &["enable", "--service", "dovecot"],
+        "the processes of dovecot do not get the environment of its unit",
+    );
 
     // The system's configuration.
     let file = "etc/ssl/openssl.cnf";
