@@ -13,8 +13,8 @@ use time::OffsetDateTime;
 /// <https://reproducible-builds.org/specs/source-date-epoch/>.
 const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
-/// Writes a man page of the command and of each of its subcommands at any level, and completions for
-/// shells.
+/// Writes a man page of the command and of each of its subcommands at any level, and completions
+/// for shells.
 ///
 /// # Errors
 /// A file cannot be written, or the time of the release is not a number.

@@ -17,7 +17,8 @@ const GROUP: &str = "X25519MLKEM768";
 const PAGE: &str = "A small static page\n";
 const SERVERS: [Start; 4] = [testbed::nginx, testbed::apache, testbed::haproxy, testbed::stunnel];
 
-/// Starts the servers that are installed. They prefer the module to OpenSSL where both have a group.
+/// Starts the servers that are installed. They prefer the module to OpenSSL where both have a
+/// group.
 fn start(set: &Set, groups: &str) -> Vec<Listening> {
     let mut listening = Vec::new();
     for start in SERVERS {

@@ -21,8 +21,8 @@
 //!
 //! **Choice of group.** A client sends a key share of the first group in its list. If that group is
 //! a hybrid, such as with X25519, and the list has X25519 as well, rustls sends the hybrid's X25519
-//! share as a second one, so a server without the hybrid needs no further round trip. A server takes
-//! the first group of the client's list that it has. All groups are for TLS 1.3 only.
+//! share as a second one, so a server without the hybrid needs no further round trip. A server
+//! takes the first group of the client's list that it has. All groups are for TLS 1.3 only.
 //!
 //! **Pools.** Key shares come from pools ([`keypool`]), one set for each process. Each share is
 //! used once. Stock is zero in a child of fork, which makes its own. [`configure`] changes the

@@ -128,6 +128,10 @@ impl HandshakeCounters {
         }
     }
 
+    pub(crate) fn add_connection(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn add(&self, group: NegotiatedGroup, role: Role) {
         self.counts[group.0][role as usize].fetch_add(1, Ordering::Relaxed);
     }
@@ -169,33 +173,16 @@ impl Handshakes {
 /// The present state of the watch in this process and its children, by its place in [`Watch::ALL`].
 static WATCH: AtomicU32 = AtomicU32::new(0);
 
-/// Says whether this process and its children count handshakes from now on.
-pub fn watch_handshakes(watch: Watch) {
-    WATCH.store(watch as u32, Ordering::Relaxed);
-    if let Some(counters) = crate::statistics::present_handshakes() {
-        counters.watch(watch as u32);
+impl Watch {
+    /// Makes this the present state.
+    pub(crate) fn set(self) {
+        WATCH.store(self as u32, Ordering::Relaxed);
     }
 }
 
-/// The state of the watch as it is stored in pages.
+/// The present state, as it is stored in pages.
 pub(crate) fn watch() -> u32 {
     WATCH.load(Ordering::Relaxed)
-}
-
-/// Counts a connection in the process's page, so that the page is there from the first one on.
-/// Takes no lock.
-pub fn count_connection() {
-    if let Some(counters) = crate::statistics::handshakes() {
-        counters.watch(watch());
-        counters.connections.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Counts a handshake in the process's page. Takes no lock.
-pub fn count_handshake(group: NegotiatedGroup, role: Role) {
-    if let Some(counters) = crate::statistics::handshakes() {
-        counters.add(group, role);
-    }
 }
 
 #[cfg(test)]

@@ -41,14 +41,13 @@ mod slot_pool;
 mod statistics;
 mod store;
 
-pub use handshakes::{
-    Handshakes, NegotiatedGroup, Role, Watch, count_connection, count_handshake, watch_handshakes,
-};
+pub use handshakes::{Handshakes, NegotiatedGroup, Role, Watch};
 pub use key_material::KeyMaterial;
 pub use kind::{Encapsulations, Exchanges, KeyPairs, Kind, Purpose};
 pub use pool::Pool;
 pub use pools::{Builder, Pools};
 pub use settings::{Batch, MAX_AGES, MAX_BATCH, Refill, Settings};
 pub use statistics::{
-    Counter, Counts, PAGE_NAME, PageError, Record, Snapshot, read_page, read_page_file,
+    Counter, Counts, PAGE_NAME, PageError, Record, Snapshot, count_connection, count_handshake,
+    read_page, read_page_file, watch_handshakes,
 };

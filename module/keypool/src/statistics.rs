@@ -13,7 +13,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 
-use crate::handshakes::{HandshakeCounters, Handshakes, watch};
+use crate::handshakes::{HandshakeCounters, Handshakes, NegotiatedGroup, Role, Watch, watch};
 use crate::kind::Purpose;
 use fork::{PerProcess, Process};
 
@@ -185,13 +185,37 @@ fn page(process: Process) -> Option<&'static Mapped> {
 }
 
 /// The counters of this process's handshakes.
-pub(crate) fn handshakes() -> Option<&'static HandshakeCounters> {
+fn handshake_counters() -> Option<&'static HandshakeCounters> {
     page(Process::current()).map(|page| &page.page().handshakes)
 }
 
 /// The same, if the process has a page.
-pub(crate) fn present_handshakes() -> Option<&'static HandshakeCounters> {
+fn present_handshake_counters() -> Option<&'static HandshakeCounters> {
     PAGE.get(Process::current())?.as_ref().map(|page| &page.page().handshakes)
+}
+
+/// Says whether this process and its children count handshakes from now on.
+pub fn watch_handshakes(watch: Watch) {
+    watch.set();
+    if let Some(counters) = present_handshake_counters() {
+        counters.watch(watch as u32);
+    }
+}
+
+/// Counts a connection in the process's page, so that the page is there from the first one on.
+/// Takes no lock.
+pub fn count_connection() {
+    if let Some(counters) = handshake_counters() {
+        counters.watch(watch());
+        counters.add_connection();
+    }
+}
+
+/// Counts a handshake in the process's page. Takes no lock.
+pub fn count_handshake(group: NegotiatedGroup, role: Role) {
+    if let Some(counters) = handshake_counters() {
+        counters.add(group, role);
+    }
 }
 
 impl Deref for Counted {
@@ -496,11 +520,7 @@ mod tests {
 
     #[test]
     fn handshakes_are_counted_by_group_and_role() {
-        use crate::handshakes::{
-            NegotiatedGroup, Role, Watch, count_connection, count_handshake, watch_handshakes,
-        };
-
-        let counters = super::handshakes().unwrap();
+        let counters = handshake_counters().unwrap();
         count_handshake(NegotiatedGroup::NONE, Role::Server);
         watch_handshakes(Watch::Late);
         count_connection();

@@ -27,8 +27,8 @@ const UNTYPED_OBJECTS: Release = Release::new(3, 5);
 /// that is libssl, before it makes its first context.
 const FIRST_INDEX: c_int = 1;
 
-/// The callbacks that libcrypto has been given, and what they need. It stays until the process ends: there is no way to
-/// be sure that libcrypto and libssl do not call it any more.
+/// The callbacks that libcrypto has been given, and what they need. It stays until the process
+/// ends: there is no way to be sure that libcrypto and libssl do not call it any more.
 struct Registration {
     libcrypto: Libcrypto,
     /// Of all groups, in the order of [`kex::TLS_GROUPS`].

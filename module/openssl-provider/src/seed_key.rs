@@ -1,5 +1,5 @@
-//! Private keys of a KEM with seeds, as RFC 9935 has them for ML-KEM: the seed, the expanded key, or
-//! both.
+//! Private keys of a KEM with seeds, as RFC 9935 has them for ML-KEM: the seed, the expanded key,
+//! or both.
 //!
 //! ```text
 //! CHOICE { seed [0] OCTET STRING, expandedKey OCTET STRING,

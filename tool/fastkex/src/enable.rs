@@ -202,7 +202,7 @@ impl Enable {
     }
 }
 
-/// What is to change, and the configuration that results.
+/// The changes to make, and the configuration that results.
 struct Plan<'a> {
     root: &'a Root,
     record: Record,
@@ -214,9 +214,9 @@ struct Plan<'a> {
     target: Target,
     /// Our own configuration, as it will be.
     text: String,
-    /// What the choice of groups means.
+    /// The meaning of the choice of groups, for the administrator.
     choices: Vec<String>,
-    /// What else the administrator should know.
+    /// Further notes for the administrator.
     notes: Vec<String>,
     changes: Vec<Change>,
     /// Folders to create.

@@ -325,7 +325,8 @@ fn the_lines_to_add_do_it() {
     }
 }
 
-/// Copies the system's program `openssl` to a path below a root: a program with the system's libssl.
+/// Copies the system's program `openssl` to a path below a root: a program with the system's
+/// libssl.
 fn copy_program(tool: &Tool, to: &str) {
     let (program, libssl) = stock_program_and_libssl("openssl");
     let name = libssl.file_name().unwrap().to_str().unwrap().to_owned();

@@ -332,7 +332,7 @@ fn a_link_that_leads_elsewhere_does_not_hide_what_was_changed() {
     }
 }
 
-/// What is in the system's configuration by hand already, and what needs OpenSSL's own modules.
+/// Settings that are in the system's configuration already, also ones of OpenSSL's own modules.
 #[test]
 fn other_providers_and_a_configuration_by_hand_stay() {
     let Some(image) = Image::new() else { return };
@@ -693,7 +693,7 @@ fn has_strace() -> bool {
     runs
 }
 
-/// What is enabled before, and the command that is disturbed.
+/// The commands that run before, and the command that is disturbed.
 const SCENARIOS: [(&[&[&str]], &[&str]); 5] = [
     (&[], &["enable"]),
     (&[&["enable"]], &["enable", "--role", "server"]),

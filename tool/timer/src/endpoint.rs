@@ -20,8 +20,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Looks up `HOST:PORT` and takes the first of its addresses that accepts a connection. The name
-    /// service may take `timeout`, each address too, and all addresses twice `timeout`.
+    /// Looks up `HOST:PORT` and takes the first of its addresses that accepts a connection. The
+    /// name service may take `timeout`, each address too, and all addresses twice `timeout`.
     ///
     /// # Errors
     /// The text does not have that form, the host is not known, or none of its addresses accepts a

@@ -27,7 +27,7 @@ pub struct Target {
     pub timeout: Duration,
 }
 
-/// What became of a ClientHello.
+/// The outcome of a ClientHello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A ServerHello came back.
@@ -146,8 +146,8 @@ fn connect(address: &SocketAddr, until: Instant) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Lets the end of a connection be a reset. Where something drops large segments, the usual end would
-/// wait behind them, and a server that serves one connection at a time would wait with it.
+/// Lets the end of a connection be a reset. Where something drops large segments, the usual end
+/// would wait behind them, and a server that serves one connection at a time would wait with it.
 fn abort(stream: &TcpStream) {
     // Without it, the connection ends as usual.
     let _ = setsockopt(stream, Linger, &linger { l_onoff: 1, l_linger: 0 });

@@ -25,8 +25,8 @@ pub struct Tiers {
 }
 
 impl Tiers {
-    /// Compares the choices of a server: `forward` for a client's list of groups, and `backward` for
-    /// the same list in reverse. The server's first choice comes first in both.
+    /// Compares the choices of a server: `forward` for a client's list of groups, and `backward`
+    /// for the same list in reverse. The server's first choice comes first in both.
     pub(crate) fn new(forward: &[u16], backward: &[u16]) -> Self {
         let sorted = |list: &[u16]| {
             let mut list = list.to_vec();

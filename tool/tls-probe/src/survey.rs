@@ -13,7 +13,7 @@ use crate::preference::Tiers;
 use crate::share::{Share, key_share};
 use crate::{TLS_1_2, TLS_1_3};
 
-/// What to find out.
+/// The questions to a server.
 #[derive(Clone, Debug)]
 pub struct Survey<'a> {
     /// The server.
@@ -26,7 +26,7 @@ pub struct Survey<'a> {
     pub total: Duration,
 }
 
-/// What was found out. What is `None` was not asked, for lack of time or of TLS 1.3.
+/// The answers. A `None` was not asked, for lack of time or of TLS 1.3.
 #[derive(Clone, Debug)]
 pub struct Surveyed {
     /// A ClientHello that fits into any segment.
@@ -65,7 +65,7 @@ pub struct Delivery {
     pub bytes: usize,
     /// Bytes of the first piece, if it was sent in two pieces.
     pub split: Option<usize>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
@@ -78,7 +78,7 @@ pub struct Groups {
     pub unknown: Vec<u16>,
 }
 
-/// What a server does if its preferred group has no key share, and another group has one.
+/// A server's answer if its preferred group has no key share, and another group has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keeps {
     /// The preferred group.
@@ -96,7 +96,7 @@ pub struct Given {
     pub groups: Vec<u16>,
     /// The groups of its key shares.
     pub shares: Vec<u16>,
-    /// What became of it.
+    /// Its outcome.
     pub delivery: Delivery,
 }
 

@@ -1,4 +1,4 @@
-//! What was found out about a server, as `--json` has it.
+//! The report on a server, as `--json` has it.
 
 use kex::{RECOMMENDED_GROUPS, code_point_named, is_post_quantum, shown_group};
 use serde::Serialize;
@@ -64,7 +64,7 @@ pub(super) struct Group {
     pub(super) rank: usize,
 }
 
-/// What the server does without a share of its preferred group, but with one of another group.
+/// The server's answer to a share of another group than its preferred one.
 #[derive(Debug, Serialize)]
 pub(super) struct KeyShares {
     pub(super) preferred: String,

@@ -11,7 +11,7 @@ use output::Failure;
 use super::effective::{Effective, Endpoint, Otherwise};
 use super::files::Files;
 use super::finding::Finding;
-use super::libraries::{self, Library, OPENSSL_INSIDE, Other};
+use super::libraries::{self, Library, of_another_library};
 use super::process;
 use super::shared_objects::{Needed, Root};
 use super::system::{Examined, serves_browsers};
@@ -78,7 +78,7 @@ struct Facts {
     /// The user as whom its service starts, if that is not root: OpenSSL then reads its files as
     /// this user.
     user: Option<&'static str>,
-    /// What else an administrator has to know.
+    /// Further notes for an administrator.
     notes: &'static [&'static str],
 }
 
@@ -524,32 +524,6 @@ fn interpreter(files: &Files, program: &Path) -> Option<PathBuf> {
     let name = words.next()?;
     let folders = PROGRAM_FOLDERS.iter().map(|folder| Path::new("/").join(folder).join(name));
     folders.into_iter().find(|path| files.is_file(path))
-}
-
-/// Describes a program with another library than OpenSSL's libssl as a shared library.
-pub(super) fn of_another_library(name: &str, other: &Other) -> Finding {
-    if other.name == OPENSSL_INSIDE {
-        return Finding::note(
-            name,
-            format!(
-                "uses {}, not as a shared library: it loads the module only if it reads a configuration \
-                 (Node with --openssl-shared-config does)",
-                other.name
-            ),
-        );
-    }
-    let message =
-        format!("uses {}: OpenSSL's configuration and the module have no effect on it", other.name);
-    match other.with_group {
-        Some(releases) => {
-            Finding::note(name, format!("{message}; X25519MLKEM768 is in {releases}"))
-        }
-        None => Finding::wrong(
-            name,
-            message,
-            "use a build of it, or another program, with OpenSSL's libssl as a shared library",
-        ),
-    }
 }
 
 impl Application<'_> {

@@ -47,11 +47,12 @@ pub(super) struct Endpoint {
 #[derive(Debug, Default)]
 pub(super) struct Effective {
     pub(super) endpoints: Vec<Endpoint>,
-    /// All lines that set groups, whether or not they have an effect, and why not if they have none.
+    /// All lines that set groups, whether or not they have an effect, and why not if they have
+    /// none.
     pub(super) settings: Vec<(Setting, Option<String>)>,
-    /// What could not be read.
+    /// Files that could not be read, with the reason.
     pub(super) problems: Vec<String>,
-    /// What was read but not evaluated.
+    /// Lines that were read but not evaluated, and other remarks.
     pub(super) notes: Vec<String>,
 }
 

@@ -202,7 +202,7 @@ pub(super) struct Keys {
     pub(super) line: &'static str,
     /// Whether a blank may stand between key and value.
     pub(super) or_blank: bool,
-    /// What separates the groups of a list.
+    /// The characters that separate the groups of a list.
     pub(super) separators: &'static [char],
     pub(super) role: Role,
     pub(super) otherwise: Otherwise,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use memchr::memmem;
 
+use super::finding::Finding;
 use super::shared_objects::{Loaded, Needed, Root};
 
 /// The maximum size of a program that is searched for a library inside of it, in bytes.
@@ -55,7 +56,7 @@ const INSIDE: [(&[u8], &str, Option<&str>); 4] = [
 ];
 
 /// The name of an OpenSSL that is a part of the program.
-pub(super) const OPENSSL_INSIDE: &str = "OpenSSL inside of the program";
+const OPENSSL_INSIDE: &str = "OpenSSL inside of the program";
 
 /// Returns the name, if it is that of a TLS library, of a shared object; OpenSSL's is `None`.
 fn shared(name: &str) -> Option<Option<Other>> {
@@ -195,6 +196,32 @@ pub(super) fn openssl_folder(libcrypto: &[u8]) -> Option<PathBuf> {
     let at = memmem::find(libcrypto, START)? + START.len();
     let text = libcrypto[at..].split(|&byte| byte == b'"').next()?;
     std::str::from_utf8(text).ok().filter(|text| text.starts_with('/')).map(PathBuf::from)
+}
+
+/// Describes a program with another library than OpenSSL's libssl as a shared library.
+pub(super) fn of_another_library(name: &str, other: &Other) -> Finding {
+    if other.name == OPENSSL_INSIDE {
+        return Finding::note(
+            name,
+            format!(
+                "uses {}, not as a shared library: it loads the module only if it reads a configuration \
+                 (Node with --openssl-shared-config does)",
+                other.name
+            ),
+        );
+    }
+    let message =
+        format!("uses {}: OpenSSL's configuration and the module have no effect on it", other.name);
+    match other.with_group {
+        Some(releases) => {
+            Finding::note(name, format!("{message}; X25519MLKEM768 is in {releases}"))
+        }
+        None => Finding::wrong(
+            name,
+            message,
+            "use a build of it, or another program, with OpenSSL's libssl as a shared library",
+        ),
+    }
 }
 
 #[cfg(test)]

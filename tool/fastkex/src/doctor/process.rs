@@ -14,9 +14,8 @@ use std::path::{Path, PathBuf};
 use openssl_conf::{Config, Interpretation, Provider, Release};
 use output::Failure;
 
-use super::applications::of_another_library;
 use super::finding::Finding;
-use super::libraries::{inside, of_names, openssl_folder, openssl_version};
+use super::libraries::{inside, of_another_library, of_names, openssl_folder, openssl_version};
 use super::shared_objects::Root;
 use super::system::{Examined, is_ours};
 use crate::regular::Held;
@@ -26,7 +25,7 @@ use crate::run::environment;
 const MOST_BYTES: u64 = 1 << 28;
 /// The module's file.
 const MODULE: &str = "fastkex.so";
-/// What the kernel adds to the name of a file that was deleted.
+/// The kernel's mark after the name of a file that was deleted.
 const DELETED: &str = " (deleted)";
 
 /// A file that a process has mapped.

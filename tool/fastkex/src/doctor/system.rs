@@ -200,8 +200,8 @@ fn handshake(
     }
 }
 
-/// True if a server with this list takes X25519MLKEM768 from a browser, which sends key shares of it
-/// and of X25519.
+/// True if a server with this list takes X25519MLKEM768 from a browser, which sends key shares of
+/// it and of X25519.
 pub(super) fn serves_browsers(context: &LibraryContext, list: &str, release: Release) -> bool {
     let preferred = RECOMMENDED_GROUPS[0];
     let offered = match openssl_has_ml_kem(release) {

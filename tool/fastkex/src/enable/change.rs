@@ -20,7 +20,7 @@ pub(super) struct Change {
     pub(super) after: After,
 }
 
-/// What becomes of a file.
+/// The state of a file after the change.
 pub(super) enum After {
     /// It has these contents.
     File(Contents),

@@ -218,7 +218,7 @@ fn check_owners(root: &Root, place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is asked for.
+/// The choices of the command line.
 pub(super) struct Wanted<'a> {
     pub(super) service: Option<&'a str>,
     pub(super) role: Option<Role>,
@@ -229,7 +229,7 @@ pub(super) struct Wanted<'a> {
 /// The text of our own configuration.
 pub(super) struct Text {
     pub(super) text: String,
-    /// What it replaces in the system's configuration, and what the choice of groups means.
+    /// The settings of the system that it replaces, and the meaning of the choice of groups.
     pub(super) notes: Vec<String>,
 }
 
@@ -319,7 +319,7 @@ impl Wanted<'_> {
         })
     }
 
-    /// What the order of the groups means, for OpenSSL before 3.5.
+    /// The meaning of the order of the groups, for OpenSSL before 3.5.
     fn meaning(&self) -> String {
         const SERVERS: &str =
             "servers use X25519MLKEM768 with clients that send a key share of it, as browsers do";

@@ -24,7 +24,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// The program of processes beyond [`MOST_PROGRAMS`].
 const OTHERS: &str = "other";
 
-/// What the processes of a service have in common.
+/// The labels that the processes of a service share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Source {
     pub(super) program: String,
@@ -32,7 +32,7 @@ pub(super) struct Source {
     pub(super) service: Option<String>,
 }
 
-/// What a count is a count of.
+/// The subject of a count.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Item {
     /// [`HANDSHAKES`], [`CONNECTIONS`], or `purpose/counter` of a pool.
@@ -106,7 +106,7 @@ pub(super) fn running(shown: &[Shown]) -> Totals {
     totals
 }
 
-/// What one run of the command leaves to the next one.
+/// The state that one run of the command leaves to the next one.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
     version: u32,

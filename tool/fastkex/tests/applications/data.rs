@@ -1,5 +1,5 @@
-//! Servers of files, data and messages: ProFTPD, Redis, memcached, mosquitto, MariaDB and PostgreSQL, and their
-//! clients.
+//! Servers of files, data and messages: ProFTPD, Redis, memcached, mosquitto, MariaDB and
+//! PostgreSQL, and their clients.
 
 use std::path::Path;
 use std::time::Duration;

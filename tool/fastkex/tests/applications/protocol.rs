@@ -334,8 +334,8 @@ fn read_packet(stream: &mut impl Read) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// Returns the start of a login to MariaDB: capabilities (protocol 4.1, TLS, authentication of 4.1),
-/// largest packet, character set.
+/// Returns the start of a login to MariaDB: capabilities (protocol 4.1, TLS, authentication of
+/// 4.1), largest packet, character set.
 fn mariadb_login() -> Vec<u8> {
     const CAPABILITIES: u32 = 0x200 | 0x800 | 0x8000;
     [&CAPABILITIES.to_le_bytes()[..], &[0, 0, 0, 1, 33], &[0; 23]].concat()
