@@ -37,7 +37,7 @@ pub(crate) struct Doctor {
     #[arg(long, value_name = "NAME")]
     app: Option<String>,
     /// Also check this running process
-    #[arg(long, value_name = "PID")]
+    #[arg(long, value_name = "PID", value_parser = crate::stats::process_number)]
     pid: Option<u32>,
     /// Recommend groups for programs that accept connections, or for programs that make them
     #[arg(long, value_enum, value_name = "ROLE", default_value = "server")]

@@ -37,6 +37,7 @@ use totals::{Source, State};
 #[derive(Args, Debug)]
 pub(crate) struct Stats {
     /// The process [default: all processes with readable counts]
+    #[arg(value_parser = process_number)]
     pid: Option<u32>,
     /// Show the counts again every second, until ^C
     #[arg(long, conflicts_with_all = ["prometheus", "json"])]
@@ -72,6 +73,11 @@ struct Shown {
     source: Source,
     handshakes: Handshakes,
     records: Vec<Shared>,
+}
+
+/// Parses the number of a process.
+pub(crate) fn process_number(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "expected the number of a process, such as 1234".to_owned())
 }
 
 impl Stats {

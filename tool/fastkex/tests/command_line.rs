@@ -57,6 +57,9 @@ fn wrong_words_get_a_suggestion() {
     };
     assert_suggested(&output(&["docter"]), "a similar subcommand exists: 'doctor'");
     assert_suggested(&output(&["doctor", "--jsn"]), "a similar argument exists: '--json'");
+    assert_suggested(&output(&["doctor", "--pid", "x"]), "expected the number of a process");
+    assert_suggested(&output(&["stats", "-x"]), "unexpected argument '-x'");
+    assert_suggested(&output(&["stats", "x"]), "expected the number of a process");
     assert_suggested(&output(&["doctor", "--role", "clint"]), "a similar value exists: 'client'");
 }
 
@@ -65,7 +68,11 @@ fn colours_are_for_terminals_only() {
     let tool = Tool::new();
     let help = |variables: &[(&str, &str)], program: &str, arguments: &[&str]| {
         let mut command = std::process::Command::new(program);
-        command.args(arguments).env("TERM", "xterm").env_remove("NO_COLOR");
+        command.args(arguments).env("TERM", "xterm");
+        // `CI` stands for a terminal with colours.
+        for variable in ["CI", "CLICOLOR", "CLICOLOR_FORCE", "NO_COLOR"] {
+            command.env_remove(variable);
+        }
         command.env("FASTKEX_MODULE", tool.module()).envs(variables.iter().copied());
         stdout(&command.output().unwrap())
     };
