@@ -754,7 +754,7 @@ impl Application<'_> {
         let homes = homes.filter_map(std::env::var_os).map(PathBuf::from);
         let own = homes.filter(|home| self.root == Path::new("/") && home.is_absolute());
         let own: Vec<_> = own.map(|home| home.join(".curlrc")).collect();
-        if own.is_empty() { vec![PathBuf::from("/root/.curlrc")] } else { own }
+        if own.is_empty() { vec![Path::new("/root").join(".curlrc")] } else { own }
     }
 
     /// Returns nginx's version, which its program contains.
